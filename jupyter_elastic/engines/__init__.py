@@ -1,0 +1,1 @@
+"""Where containers come from: one package per engine, all behind ``base.Engine``."""
