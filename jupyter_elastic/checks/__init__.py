@@ -1,0 +1,1 @@
+"""What ``doctor`` looks at, by theme. Nothing here changes anything."""
