@@ -1,0 +1,133 @@
+import { UseSignal } from '@jupyterlab/ui-components';
+import { cleanup, render, screen, waitFor } from '@testing-library/react';
+import userEvent from '@testing-library/user-event';
+import * as React from 'react';
+import { CreateForm } from '../components/CreateForm';
+import type { ElasticModel } from '../model';
+import type { FakeServer } from './fixtures';
+import { makeCluster, makePlan, makeState, trans } from './fixtures';
+import { makeActions, makeModel } from './stand';
+
+describe('CreateForm', () => {
+  let model: ElasticModel;
+  let server: FakeServer;
+
+  beforeEach(async () => {
+    ({ model, server } = await makeModel([]));
+    model.setCreating(true);
+    server.answer('POST clusters', makePlan({ text: 'All can start now.' }));
+    const actions = makeActions();
+    render(
+      <UseSignal signal={model.changed}>
+        {() =>
+          model.creating && (
+            <CreateForm
+              model={model}
+              actions={actions}
+              scripts={() => ['train.py']}
+              trans={trans}
+            />
+          )
+        }
+      </UseSignal>
+    );
+  });
+
+  afterEach(() => {
+    cleanup();
+    model.dispose();
+  });
+
+  const name = (): HTMLInputElement =>
+    screen.getByRole('textbox', { name: 'Name' });
+  const size = (): HTMLInputElement =>
+    screen.getByRole('spinbutton', { name: 'Containers' });
+  const creations = (): unknown[] =>
+    server.seen
+      .filter(({ method, path }) => method === 'POST' && path === 'clusters')
+      .map(({ body }) => body)
+      .filter(body => !(body as { dry_run?: boolean }).dry_run);
+
+  it('begins at the name', () => {
+    expect(document.activeElement).toBe(name());
+    expect(size().value).toBe('2');
+  });
+
+  it('says what would happen, without doing it', async () => {
+    await screen.findByText('All can start now.');
+    expect(creations()).toEqual([]);
+  });
+
+  it('creates with Enter, closes and shows the new cluster', async () => {
+    server.answer('POST clusters', makeCluster(), 201);
+    server.state = makeState(2);
+    await userEvent.clear(name());
+    await userEvent.type(name(), 'tthvd{Enter}');
+    await waitFor(() => expect(model.creating).toBe(false));
+    expect(creations()).toEqual([
+      {
+        name: 'tthvd',
+        framework: 'horovod',
+        size: 2,
+        engine: 'local',
+        launcher_mode: 'here',
+        gpus_per_container: 0
+      }
+    ]);
+    await waitFor(() => expect(model.selected?.name).toBe('tthvd'));
+    expect(model.createDraft).toBeNull();
+  });
+
+  it('keeps what was typed when Escape closes it', async () => {
+    await userEvent.clear(name());
+    await userEvent.type(name(), 'half{Escape}');
+    expect(model.creating).toBe(false);
+    expect(screen.queryByRole('textbox')).toBeNull();
+    React.act(() => model.setCreating(true));
+    expect(name().value).toBe('half');
+  });
+
+  it.each(['1', '0', '2.5', '99', ''])(
+    'names what is wrong with %j containers',
+    async text => {
+      await userEvent.clear(size());
+      if (text !== '') {
+        await userEvent.type(size(), text);
+      }
+      await userEvent.click(screen.getByRole('button', { name: 'Create' }));
+      expect(await screen.findByRole('alert')).toBeTruthy();
+      expect(size().getAttribute('aria-invalid')).toBe('true');
+      expect(creations()).toEqual([]);
+    }
+  );
+
+  it("shows the server's refusal at its field", async () => {
+    server.answer(
+      'POST clusters',
+      {
+        code: 'bad_input',
+        message: 'There is a cluster of this name.',
+        hint: 'Choose another one.',
+        detail: { field: 'name' }
+      },
+      400
+    );
+    await userEvent.click(screen.getByRole('button', { name: 'Create' }));
+    await waitFor(() =>
+      expect(name().getAttribute('aria-invalid')).toBe('true')
+    );
+    expect(model.creating).toBe(true);
+    const note = document.getElementById(
+      name().getAttribute('aria-describedby') ?? ''
+    );
+    expect(note?.textContent).toBe(
+      'There is a cluster of this name. Choose another one.'
+    );
+  });
+
+  it('shows only what the engine has', () => {
+    expect(screen.queryByText('Image')).toBeNull();
+    expect(screen.queryByText('Kind')).toBeNull();
+    expect(screen.queryByText('More')).toBeNull();
+  });
+});

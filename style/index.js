@@ -1,0 +1,6 @@
+import './base.css';
+import './controls.css';
+import './form.css';
+import './containers.css';
+import './scale.css';
+import './messages.css';
