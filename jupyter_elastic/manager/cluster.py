@@ -60,6 +60,7 @@ class ClusterLoop:
         self._now = now
         self._poke = asyncio.Event()
         self._seen = asyncio.Event()
+        self._spoken = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._published: tuple[int, float] = (0, 0.0)
         self._rules: ReleaseRules | None = None
@@ -106,6 +107,14 @@ class ClusterLoop:
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._seen.wait(), left)
         return True
+
+    async def runs_known(self, seconds: float) -> bool:
+        """Wait for the keeper's first word: until then a live run could be overlooked."""
+        if self._over():
+            return True
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._spoken.wait(), seconds)
+        return self._spoken.is_set()
 
     def need_channel(self) -> KeeperChannel:
         """Return the keeper's channel.
@@ -240,6 +249,8 @@ class ClusterLoop:
 
     def _heard(self, status: KeeperStatus) -> None:
         before, self.keeper = self.keeper, status
+        if status.reachable:
+            self._spoken.set()
         if status == before:
             return
         if before is None or before.reachable != status.reachable:

@@ -20,6 +20,7 @@ from .settings import SettingsChecker, check_name
 SETTING_FIELDS = ("script", "arguments", "kernelspec", "min_size", "max_size", "pass_env")
 SHOWN_SECONDS = 10.0
 OPTIONS_SECONDS = 10.0
+RUNS_SECONDS = 3.0  # for the first word of a keeper
 
 
 class Creating:
@@ -100,14 +101,23 @@ class Creating:
             audit("configure", cluster_id, by, fields=",".join(sorted(fields)))
         return manager.cluster(cluster_id)
 
-    def release(self, cluster_id: str, *, stop_runs: bool, by: str) -> None:
+    async def release(self, cluster_id: str, *, stop_runs: bool, by: str) -> None:
         """Give a cluster back.
 
         Raises
         ------
         Conflict
             With code ``live_run`` while a run lives and `stop_runs` is false.
+        Unreachable
+            Whether a run lives is not known yet and `stop_runs` is false.
         """
+        known = stop_runs or await self._manager.loop(cluster_id).runs_known(RUNS_SECONDS)
+        if not known:
+            raise Unreachable(
+                "Whether a run lives is not known: the keeper does not answer.",
+                hint="Try again in a few seconds, or release with its runs stopped.",
+                code="keeper_unreachable",
+            )
         view = self._manager.cluster(cluster_id)
         live = [run for run in view.runs if run.live]
         if live and not stop_runs and view.state != "releasing":

@@ -11,6 +11,7 @@ from ..telemetry import audit
 from .changes import TargetChanges, TargetRequest
 from .core import Manager
 
+RUNS_SECONDS = 3.0  # for the first word of a keeper
 SETTLE_SECONDS = 1.0
 ANSWER_SECONDS = 0.03
 
@@ -49,6 +50,8 @@ class Scaling:
             A live run is in the way, or somebody else changed the target meanwhile.
         """
         self._not_over(cluster_id)
+        # A server that has just started could take a live run for none, and end it.
+        await self._manager.loop(cluster_id).runs_known(RUNS_SECONDS)
         if revision and revision != str(self._manager.revision):
             raise Conflict(
                 "The cluster changed meanwhile.",

@@ -64,5 +64,5 @@ class ClusterHandler(ElasticHandler):
     async def delete(self, cluster: str) -> None:
         """Give a cluster back."""
         stop_runs = self.flag("stop_runs")
-        self.service.creating.release(cluster, stop_runs=stop_runs, by=self.by)
+        await self.service.creating.release(cluster, stop_runs=stop_runs, by=self.by)
         self.answer({}, 202)

@@ -12,7 +12,7 @@ SCALES, READS, SIZES = 500, 100_000, 8
 
 
 def test_never_wrong(tmp_path: Path) -> None:
-    server = KillableServer(max_size=SIZES, drain_grace=0.2)
+    server = KillableServer(local_places=SIZES, drain_grace=0.2)
     try:
         server.start()
         cluster = server.create(size=2, max_size=SIZES)

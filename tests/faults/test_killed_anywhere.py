@@ -17,12 +17,7 @@ from ..harness.lab import HttpError
 from .conftest import KillableServer, Reader
 
 CALLS = ("engine.scale", "engine.commit_hosts", "channel.publish", "server.write.state")
-KEEPER = (
-    "keeper.write.hostfile",
-    "keeper.write.discover_hosts.sh",
-    "keeper.write.hosts.json",
-    "keeper.write.hostfile.meta",
-)
+KEEPER = tuple(f"keeper.write.{name}" for name in ("hostfile", "hosts.json", "hostfile.meta"))
 SHRINK_ONLY = ("engine.remove",)
 SIDES = ("before", "after")
 SCALE_POINTS = [
@@ -33,7 +28,13 @@ SCALE_POINTS = [
 ]
 CREATE_POINTS = [
     f"{call}:{side}"
-    for call in ("engine.create", "server.write.state", "server.write.config.json", "engine.keeper")
+    for call in (
+        "engine.create",
+        "server.write.state",
+        "server.write.config.json",
+        "engine.keeper",
+        "keeper.write.discover_hosts.sh",
+    )
     for side in SIDES
 ]
 RELEASE_POINTS = [

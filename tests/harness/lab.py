@@ -245,7 +245,8 @@ class LabServer:
 
         def settled() -> bool:
             cluster = self.cluster(cluster_id)
-            lines = Path(cluster["hostfile"]["hostfile"]).read_text().splitlines()
+            path = Path(cluster["hostfile"]["hostfile"])
+            lines = path.read_text().splitlines() if path.exists() else []
             return (
                 cluster["ready"] == size
                 and len(cluster["containers"]) == size

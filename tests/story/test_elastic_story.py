@@ -163,6 +163,7 @@ async def test_exit_code_is_recorded_while_no_server_lives(server: LabServer) ->
     await terminal.type("\r")
     progress = Progress(path)
     await progress.size(2, seconds=120)
+    await terminal.close()
     server.kill()
     last = await progress.further(steps=100, seconds=90)
     assert last.step <= 120

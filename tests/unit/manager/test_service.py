@@ -286,7 +286,7 @@ async def test_ended_cluster_is_shown_and_can_only_be_released(service, engine):
     assert caught.value.code == "ended"
     launch = await service.launching.launch(cid)
     assert not launch.ready
-    service.creating.release(cid, stop_runs=False, by="me")
+    await service.creating.release(cid, stop_runs=False, by="me")
     for _ in range(100):
         if not service.manager.loops:
             break
@@ -298,12 +298,12 @@ async def test_release_that_fails_is_tried_again(service, engine):
     cid = await create(service)
     await until(service, cid, ready)
     engine.broken["release"] = Unreachable("not now")
-    service.creating.release(cid, stop_runs=False, by="me")
+    await service.creating.release(cid, stop_runs=False, by="me")
     view = await until(service, cid, lambda view: view.reason is not None)
     assert view.state == "releasing"
     with pytest.raises(Conflict):
         await service.scaling.set_target(cid, TargetRequest(4, by="me"))
-    service.creating.release(cid, stop_runs=False, by="me")
+    await service.creating.release(cid, stop_runs=False, by="me")
     del engine.broken["release"]
     for _ in range(300):
         if not service.manager.loops:
