@@ -144,6 +144,7 @@ def all_stages() -> list[Stage]:
     return [
         lint_stage(),
         pytest_stage("unit", 10),
+        pytest_stage("keeper", 10),
         pytest_stage("server", 10),
         pytest_stage("kernel", 10),
         jest_stage(),

@@ -6,6 +6,7 @@ import json
 import os
 import selectors
 import socket
+import sys
 from typing import Any, Callable
 
 from . import client
@@ -86,6 +87,9 @@ class Connection:
             self._refuse(number, refused)
         except (ValueError, RecursionError):
             self._refuse(number, Refused("bad_input", "A request must be one line of JSON."))
+        except Exception as error:  # a mistake of ours must not take the host file's writer away
+            sys.excepthook(*sys.exc_info())
+            self._refuse(number, Refused("bug", f"{type(error).__name__}: {error}"))
 
     def _refuse(self, number: Any, refused: Refused) -> None:
         error = {"code": refused.code, "message": str(refused)}

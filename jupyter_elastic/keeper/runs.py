@@ -195,16 +195,22 @@ class Runs:
         if record["state"] != "running":
             return
         kill_at = time.time() + max(0.0, min(grace_seconds, 3600.0))
-        before = self._stops.get(record["id"])
-        if before is not None:
-            kill_at = min(kill_at, float(before.get("kill_at", kill_at)))
-        self._stops[record["id"]] = {"kill_at": kill_at}
-        path = self._file(record["id"], "stop")
+        stop = self._stops.setdefault(record["id"], {"kill_at": kill_at, "term": False})
+        stop["kill_at"] = min(kill_at, float(stop.get("kill_at", kill_at)))
+        self._ask(record, stop)
+        self._save_stop(record["id"])
+
+    def _save_stop(self, run: str) -> None:
         with contextlib.suppress(OSError):  # only a keeper that is killed right now would forget it
-            files.write_json(path, self._stops[record["id"]], sync=False)
-        self._collect(record)
-        if before is None and isinstance(record.get("pid"), int):
+            files.write_json(self._file(run, "stop"), self._stops[run], sync=False)
+
+    def _ask(self, record: dict[str, Any], stop: dict[str, Any]) -> set[processes.Known]:
+        """Send TERM once, as soon as there is a process; returns what belongs to the run."""
+        seen = self._collect(record)
+        if not stop.get("term") and isinstance(record.get("pid"), int):
+            stop["term"] = True
             processes.send({(record["pid"], record["start"])}, signal.SIGTERM)
+        return seen
 
     def _collect(self, record: dict[str, Any]) -> set[processes.Known]:
         """Remember all that belongs to a run: who loses its parent would be found no more."""
@@ -223,7 +229,7 @@ class Runs:
             if record is None or (record["state"] != "running" and run not in self._seen):
                 continue
             active = True
-            left = self._collect(record)
+            left = self._ask(record, stop)
             if time.time() >= float(stop.get("kill_at", 0)):
                 processes.send(left, signal.SIGKILL)
             if not left and record["state"] != "running":

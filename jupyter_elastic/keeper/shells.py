@@ -196,8 +196,7 @@ class Shells:
         record = files.read_json(self.file(shell, "json"))
         if command and record is not None:
             return None, Shell(record)  # a short command is over already
-        lines = self.output(shell, most=2000).strip().splitlines() or ["it said nothing"]
-        return Refused("conflict", f"The shell ended at once: {lines[-1][:300]}"), None
+        return Refused("conflict", f"The shell ended at once: {self.last_line(shell)}"), None
 
     # -- asking and ending --------------------------------------------------------------------
 
@@ -208,6 +207,11 @@ class Shells:
         if not isinstance(shell, str) or not ID.fullmatch(shell):
             return ""
         return ring.read(self.file(shell, "out"), start, end, most).decode(errors="replace")
+
+    def last_line(self, shell: str) -> str:
+        """Return the last line that a shell said, for an error."""
+        lines = self.output(shell, most=2000).strip().splitlines()
+        return lines[-1][:300] if lines else "it said nothing."
 
     def end(self, shell: Any, reason: str, grace_seconds: float) -> None:
         """Ask a shell's host to end it and what runs in it.

@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -24,7 +23,7 @@ echo "real $0 devices=${CUDA_VISIBLE_DEVICES-unset} args: $*"
 for last; do :; done
 case $last in
   sleep) exec sleep 60 ;;
-  stubborn) trap '' TERM HUP INT; while :; do sleep 0.2; done ;;
+  stubborn) trap '' TERM HUP INT; echo deaf; while :; do sleep 0.2; done ;;
   rank) ssh 127.0.0.2 -o ConnectTimeout=10 'echo rank on $JUPYTER_ELASTIC_PLACE; exec sleep 60' ;;
   code*) exit "${last#code}" ;;
   count) i=0; while [ $i -lt 200 ]; do i=$((i+1)); echo step $i; sleep 0.05; done ;;
@@ -80,7 +79,7 @@ class Terminal:
             self._socket.settimeout(left)
             try:
                 data = self._socket.recv(65536)
-            except socket.timeout:
+            except TimeoutError:
                 return
             if not data:
                 return
@@ -221,7 +220,9 @@ class Kept:
     # -- shells and runs ----------------------------------------------------------------------
 
     def open(self, program: str = "/bin/bash", **fields: Any) -> dict[str, Any]:
-        shell: dict[str, Any] = self.ask("shell.open", **self.where(program=program, **fields))["shell"]
+        shell: dict[str, Any] = self.ask("shell.open", **self.where(program=program, **fields))[
+            "shell"
+        ]
         return shell
 
     def where(self, **fields: Any) -> dict[str, Any]:
@@ -242,7 +243,15 @@ class Kept:
 
     def start_run(self, last: str) -> dict[str, Any]:
         argv = ["horovodrun", "-np", "2", "--hostfile", str(self.hostfile), last]
-        run: dict[str, Any] = self.ask("run.start", argv=argv, **self.where(program="/bin/bash"))["run"]
+        run: dict[str, Any] = self.ask("run.start", argv=argv, **self.where(program="/bin/bash"))[
+            "run"
+        ]
+        return run
+
+    def stubborn(self) -> dict[str, Any]:
+        """Start a run that ignores every polite signal, and wait until it does."""
+        run = self.start_run("stubborn")
+        wait_for(lambda: "deaf" in self.ask("run.log", run=run["id"], max_bytes=1000)["output"])
         return run
 
     def state(self, run: str) -> dict[str, Any]:
@@ -265,15 +274,17 @@ class Kept:
         for name in os.listdir("/proc"):
             if name.isdigit() and int(name) != os.getpid():
                 with contextlib.suppress(OSError):
-                    words = Path(f"/proc/{name}/cmdline").read_bytes()
-                    if mark in words or mark in Path(f"/proc/{name}/environ").read_bytes():
-                        if identity.start_time(int(name)) is not None:
-                            found.append(int(name))
+                    told = Path(f"/proc/{name}/cmdline").read_bytes()
+                    told += Path(f"/proc/{name}/environ").read_bytes()
+                    if mark in told and identity.start_time(int(name)) is not None:
+                        found.append(int(name))
         return found
 
     def close(self) -> None:
-        for one in (*self._clients, *self._terminals):
+        for one in self._clients:
             one.close()
+        for terminal in self._terminals:
+            terminal.close()
         for _ in range(50):
             left = self.processes()
             if not left:
@@ -289,7 +300,9 @@ class Kept:
 def tmpfs(path: Path, size: str) -> Iterator[None]:
     """Mount a small file system, for a disk that can be full or read-only."""
     path.mkdir(exist_ok=True)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "tmpfs", str(path)], check=True)
+    subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "tmpfs", str(path)], check=True
+    )
     try:
         yield
     finally:

@@ -83,7 +83,13 @@ def test_same_list_is_not_written_again(kept: Kept) -> None:
 
 def test_bad_list_changes_nothing(kept: Kept) -> None:
     before = kept.hostfile.read_text()
-    for hosts in ([], [host(1), host(1)], [{**host(1), "host": "a b"}], [{**host(1), "slots": 0}], None):
+    for hosts in (
+        [],
+        [host(1), host(1)],
+        [{**host(1), "host": "a b"}],
+        [{**host(1), "slots": 0}],
+        None,
+    ):
         with pytest.raises(KeeperError) as caught:
             kept.ask("hosts", generation=9, hosts=hosts)
         assert caught.value.code == "bad_input"
@@ -151,7 +157,9 @@ def test_full_disk(stopped: Kept) -> None:
 def test_reader_in_a_loop_sees_no_wrong_file(kept: Kept, tmp_path: Path) -> None:
     stop = tmp_path / "stop"
     words = [str(kept.hostfile), str(kept.host_folder / "discover_hosts.sh"), str(stop)]
-    reader = subprocess.Popen([sys.executable, "-c", READER, *words], stdout=subprocess.PIPE, text=True)
+    reader = subprocess.Popen(
+        [sys.executable, "-c", READER, *words], stdout=subprocess.PIPE, text=True
+    )
     try:
         draw = random.Random(7)
         channel = kept.client()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -40,7 +41,9 @@ def test_two_started_together(stopped: Kept) -> None:
     both = [subprocess.Popen(words, env=stopped.environment) for _ in range(4)]
     assert [one.wait(20) for one in both] == [0] * 4
     wait_for(lambda: (stopped.folder / "keeper.json").exists())
-    serving = [pid for pid in stopped.processes() if b"serve" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    serving = [
+        pid for pid in stopped.processes() if b"serve" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    ]
     assert serving == [stopped.pid]
 
 
@@ -60,7 +63,9 @@ def test_link_is_refused(stopped: Kept) -> None:
     assert "link" in done.stderr
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"cluster": "x"}', '{"cluster": "x", "host_folder": "rel"}'])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"cluster": "x"}', '{"cluster": "x", "host_folder": "rel"}']
+)
 def test_broken_configuration_is_refused(stopped: Kept, text: str) -> None:
     (stopped.folder / "config.json").write_text(text)
     done = stopped.run("serve", str(stopped.folder))
@@ -127,10 +132,8 @@ def test_bad_lines_are_answered_and_harm_nobody(kept: Kept, line: bytes, code: s
     with socket.socket(socket.AF_UNIX) as raw:
         raw.connect(str(kept.folder / "keeper.sock"))
         raw.settimeout(5)
-        try:
+        with contextlib.suppress(OSError):  # it was refused before all of it was sent
             raw.sendall(line)
-        except OSError:
-            pass  # it was refused before all of it was sent
         try:
             answer = raw.makefile("rb").readline()
         except ConnectionResetError:
@@ -204,7 +207,7 @@ def test_end_leaves_nothing(kept: Kept) -> None:
 
 
 def test_ending_is_taken_up_after_a_kill(kept: Kept) -> None:
-    kept.start_run("stubborn")
+    kept.stubborn()
     one = kept.client()
     one._socket.sendall(b'{"id": 1, "op": "end", "grace_seconds": 4}\n')
     wait_for(lambda: (kept.folder / "ending.json").exists())

@@ -19,7 +19,11 @@ def prepared(kept: Kept) -> Kept:
 
 
 def gone(kept: Kept) -> bool:
-    return not (kept.base / "state.json").exists() and not kept.folder.exists() and not kept.hostfile.exists()
+    return (
+        not (kept.base / "state.json").exists()
+        and not kept.folder.exists()
+        and not kept.hostfile.exists()
+    )
 
 
 def test_offer_after_a_run(kept: Kept) -> None:
@@ -128,7 +132,13 @@ def test_host_files_of_another_cluster_are_left_alone(kept: Kept) -> None:
 
 @pytest.mark.parametrize(
     "rules",
-    [{"on_run_end": "maybe"}, {"after_seconds": -1}, {"after_seconds": None}, {"idle_seconds": "3"}, {"deadline": True}],
+    [
+        {"on_run_end": "maybe"},
+        {"after_seconds": -1},
+        {"after_seconds": None},
+        {"idle_seconds": "3"},
+        {"deadline": True},
+    ],
 )
 def test_bad_rules(kept: Kept, rules: dict[str, object]) -> None:
     with pytest.raises(KeeperError) as caught:

@@ -24,7 +24,9 @@ def record(kept: Kept, run: str) -> dict[str, Any]:
     return value
 
 
-def starter(kept: Kept, *words: str, path: str = "", **options: Any) -> subprocess.CompletedProcess[str]:
+def starter(
+    kept: Kept, *words: str, path: str = "", **options: Any
+) -> subprocess.CompletedProcess[str]:
     """Call the starter outside of any shell of ours."""
     env = {**kept.environment, "PATH": path or f"{kept.python_folder}:/usr/bin:/bin"}
     return subprocess.run(
@@ -39,7 +41,8 @@ def starter(kept: Kept, *words: str, path: str = "", **options: Any) -> subproce
 
 
 @pytest.mark.parametrize(
-    ("last", "state", "code"), [("x", "ended", 0), ("code3", "failed", 3), ("signal", "failed", 139)]
+    ("last", "state", "code"),
+    [("x", "ended", 0), ("code3", "failed", 3), ("signal", "failed", 139)],
 )
 def test_exit_is_recorded(kept: Kept, last: str, state: str, code: int) -> None:
     run = kept.start_run(last)
@@ -70,7 +73,19 @@ def test_output_is_the_runs_slice_of_the_shells(kept: Kept) -> None:
 
 def test_elastic_command_line(kept: Kept) -> None:
     script = str(kept.host_folder / "discover_hosts.sh")
-    words = ["-np", "2", "--min-np", "1", "--max-np=8", "--host-discovery-script", script, "python", "x", "-np", "9"]
+    words = [
+        "-np",
+        "2",
+        "--min-np",
+        "1",
+        "--max-np=8",
+        "--host-discovery-script",
+        script,
+        "python",
+        "x",
+        "-np",
+        "9",
+    ]
     assert starter(kept, *words).returncode == 0
     run = kept.status()["runs"][0]
     assert (run["np"], run["min_np"], run["max_np"], run["elastic"]) == (2, 1, 8, True)
@@ -122,7 +137,18 @@ def test_never_calls_a_starter_again(kept: Kept) -> None:
 
 
 def test_strange_words_stay_words(kept: Kept) -> None:
-    words = ["a b", "c'd", '"', "$(touch /tmp/no)", "`x`", "; false", "line\nbreak", "ü", "*", "code0"]
+    words = [
+        "a b",
+        "c'd",
+        '"',
+        "$(touch /tmp/no)",
+        "`x`",
+        "; false",
+        "line\nbreak",
+        "ü",
+        "*",
+        "code0",
+    ]
     argv = ["horovodrun", "-np", "1", "--hostfile", str(kept.hostfile), *words]
     run = kept.ask("run.start", argv=argv, **kept.where(program="/bin/bash"))["run"]
     over = kept.wait_state(run["id"], "ended", "failed")
@@ -131,7 +157,17 @@ def test_strange_words_stay_words(kept: Kept) -> None:
     assert not Path("/tmp/no").exists()
 
 
-@pytest.mark.parametrize("argv", [[], ["rm", "-rf"], ["/bin/horovodrun"], "horovodrun", ["horovodrun", 3], ["horovodrun", "a\0b"]])
+@pytest.mark.parametrize(
+    "argv",
+    [
+        [],
+        ["rm", "-rf"],
+        ["/bin/horovodrun"],
+        "horovodrun",
+        ["horovodrun", 3],
+        ["horovodrun", "a\0b"],
+    ],
+)
 def test_bad_command(kept: Kept, argv: object) -> None:
     with pytest.raises(KeeperError) as caught:
         kept.ask("run.start", argv=argv, **kept.where())
@@ -146,8 +182,8 @@ def test_stop_is_term_first(kept: Kept) -> None:
 
 
 def test_stop_kills_what_does_not_listen(kept: Kept) -> None:
-    run = kept.start_run("stubborn")
-    pid = wait_for(lambda: kept.state(run["id"])["pid"])
+    run = kept.stubborn()
+    pid = kept.state(run["id"])["pid"]
     began = time.monotonic()
     kept.ask("run.stop", run=run["id"], grace_seconds=1)
     assert kept.state(run["id"])["state"] == "stopping"
@@ -158,8 +194,7 @@ def test_stop_kills_what_does_not_listen(kept: Kept) -> None:
 
 
 def test_stop_goes_on_after_the_keeper_was_killed(kept: Kept) -> None:
-    run = kept.start_run("stubborn")
-    wait_for(lambda: kept.state(run["id"])["pid"])
+    run = kept.stubborn()
     kept.ask("run.stop", run=run["id"], grace_seconds=2)
     kept.kill()
     kept.start()
@@ -175,7 +210,9 @@ def test_stop_takes_the_ranks_along(kept: Kept) -> None:
 
 
 def test_killed_starter(kept: Kept) -> None:
-    run = kept.start_run("sleep")
+    terminal = kept.terminal(kept.open())
+    terminal.type(f"horovodrun -np 2 --hostfile {kept.hostfile} sleep\r")
+    run = wait_for(lambda: kept.status()["runs"])[0]
     pid = wait_for(lambda: kept.state(run["id"])["pid"])
     os.kill(record(kept, run["id"])["starter"]["pid"], signal.SIGKILL)
     time.sleep(1.5)
@@ -264,8 +301,18 @@ def test_our_own_runs_are_not_found_again(kept: Kept) -> None:
 
 def test_nohup_is_honoured(kept: Kept) -> None:
     env = {**kept.environment, "PATH": f"{kept.python_folder}:/usr/bin:/bin"}
-    words = ["nohup", str(kept.folder / "bin" / "horovodrun"), "-np", "1", "--hostfile", str(kept.hostfile), "sleep"]
-    with subprocess.Popen(words, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+    words = [
+        "nohup",
+        str(kept.folder / "bin" / "horovodrun"),
+        "-np",
+        "1",
+        "--hostfile",
+        str(kept.hostfile),
+        "sleep",
+    ]
+    with subprocess.Popen(
+        words, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
         run = wait_for(lambda: kept.status()["runs"])[0]
         pid = wait_for(lambda: kept.state(run["id"])["pid"])
         os.kill(process.pid, signal.SIGHUP)

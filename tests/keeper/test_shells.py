@@ -75,7 +75,10 @@ def test_rc_that_prepends_another_one(kept: Kept, program: str) -> None:
     path = path_of(terminal)
     assert path[:2] == [str(kept.folder / "bin"), str(kept.python_folder)]
     seen = ask(terminal, "printf 'S%s=%s=\\n' EEN \"$SEEN\"", "SEEN").split()
-    own = {"bash": [".bash_profile", ".bashrc"], "zsh": [".zshenv", ".zprofile", ".zshrc", ".zlogin"]}
+    own = {
+        "bash": [".bash_profile", ".bashrc"],
+        "zsh": [".zshenv", ".zprofile", ".zshrc", ".zlogin"],
+    }
     assert seen == own.get(os.path.basename(program), [".profile"])
     terminal.type(f"horovodrun -np 1 --hostfile {kept.hostfile} code4; echo rc-$?\r")
     assert "wrong one" not in terminal.expect("rc-4")
@@ -84,7 +87,9 @@ def test_rc_that_prepends_another_one(kept: Kept, program: str) -> None:
 def test_profile_that_reads_the_rc_reads_it_once(kept: Kept) -> None:
     (kept.home / ".bashrc").write_text('SEEN="$SEEN rc"\n')
     (kept.home / ".profile").write_text('[ -z "$BASH_VERSION" ] || . "$HOME/.bashrc"\n')
-    assert ask(kept.terminal(kept.open()), "printf 'S%s=%s=\\n' EEN \"$SEEN\"", "SEEN").split() == ["rc"]
+    assert ask(kept.terminal(kept.open()), "printf 'S%s=%s=\\n' EEN \"$SEEN\"", "SEEN").split() == [
+        "rc"
+    ]
 
 
 def test_zsh_user_who_moves_the_start_files(kept: Kept) -> None:
@@ -127,7 +132,11 @@ def test_environment_is_an_allow_list(kept: Kept, program: str) -> None:
     assert "secret" not in text
     names = set(re.findall(r"^([A-Za-z_0-9]+)=", text.replace("\r", ""), re.MULTILINE))
     jupyter = {name for name in names if name.startswith(("JUPYTER", "JPY"))}
-    assert jupyter <= {"JUPYTER_ELASTIC_RUNTIME_DIR", "JUPYTER_ELASTIC_KEEPER", "JUPYTER_ELASTIC_SHELL"}
+    assert jupyter <= {
+        "JUPYTER_ELASTIC_RUNTIME_DIR",
+        "JUPYTER_ELASTIC_KEEPER",
+        "JUPYTER_ELASTIC_SHELL",
+    }
     assert ask(terminal, "printf 'T%s=%s=\\n' ERM \"$TERM\"", "TERM") == "xterm-256color"
     # Nor is anything of it in the command line or on disk.
     for path in kept.folder.rglob("*"):
@@ -135,7 +144,9 @@ def test_environment_is_an_allow_list(kept: Kept, program: str) -> None:
             assert b"passed on" not in path.read_bytes(), path
 
 
-@pytest.mark.parametrize("name", ["JUPYTERHUB_API_TOKEN", "JPY_API_TOKEN", "BASH_ENV", "a b", "", "1A"])
+@pytest.mark.parametrize(
+    "name", ["JUPYTERHUB_API_TOKEN", "JPY_API_TOKEN", "BASH_ENV", "a b", "", "1A"]
+)
 def test_names_that_are_not_passed(kept: Kept, name: str) -> None:
     with pytest.raises(KeeperError) as caught:
         kept.open(env={name: "x"})
@@ -152,7 +163,9 @@ def test_long_line_is_typed_and_not_run(kept: Kept, program: str) -> None:
     terminal.read(0.5)
     assert not mark.exists()
     terminal.type("\r")
-    wait_for(lambda: mark.exists() and mark.read_text() == word + "\n", what="the line as it was typed")
+    wait_for(
+        lambda: mark.exists() and mark.read_text() == word + "\n", what="the line as it was typed"
+    )
 
 
 def test_resize_reaches_the_program(kept: Kept) -> None:
@@ -267,7 +280,13 @@ def test_background_run_outlives_its_shell(kept: Kept) -> None:
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("cwd", "/nowhere"), ("cwd", "relative"), ("cwd", None), ("python_folder", "/nowhere"), ("program", "/no/shell")],
+    [
+        ("cwd", "/nowhere"),
+        ("cwd", "relative"),
+        ("cwd", None),
+        ("python_folder", "/nowhere"),
+        ("program", "/no/shell"),
+    ],
 )
 def test_bad_fields(kept: Kept, field: str, value: str | None) -> None:
     with pytest.raises(KeeperError):

@@ -38,7 +38,9 @@ def ssh(kept: Kept, *words: str, **more: str) -> subprocess.CompletedProcess[str
 
 
 def background(kept: Kept, *words: str, **more: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(words_of(kept, *words), env=env_of(kept, **more), start_new_session=True)
+    return subprocess.Popen(
+        words_of(kept, *words), env=env_of(kept, **more), start_new_session=True
+    )
 
 
 def rank(kept: Kept) -> dict[str, Any]:
@@ -53,7 +55,15 @@ def rank(kept: Kept) -> dict[str, Any]:
     [
         ("127.0.0.2", "echo", "$JUPYTER_ELASTIC_PLACE"),
         ("127.0.0.2", "-o", "ConnectTimeout=10", "echo $JUPYTER_ELASTIC_PLACE"),
-        ("-o", "StrictHostKeyChecking=no", "-p", "2222", "127.0.0.2", "-oBatchMode=yes", "echo $JUPYTER_ELASTIC_PLACE"),
+        (
+            "-o",
+            "StrictHostKeyChecking=no",
+            "-p",
+            "2222",
+            "127.0.0.2",
+            "-oBatchMode=yes",
+            "echo $JUPYTER_ELASTIC_PLACE",
+        ),
         ("-tt", "-p2222", "-l", "me", "me@127.0.0.2", "--", "echo $JUPYTER_ELASTIC_PLACE"),
         ("-nTv", "-i", "key", "--", "127.0.0.2", "echo $JUPYTER_ELASTIC_PLACE"),
         ("ssh://me@127.0.0.2:2222", "echo $JUPYTER_ELASTIC_PLACE"),
@@ -71,7 +81,9 @@ def test_exit_input_environment_and_session(kept: Kept) -> None:
     assert ssh(kept, "127.0.0.2", "kill -9 $$").returncode == 137
     assert ssh(kept, "127.0.0.2", "cat").stdout == "typed\n"
     assert ssh(kept, "-n", "127.0.0.2", "cat").stdout == ""
-    assert ssh(kept, "127.0.0.2", "echo $KEPT $CUDA_VISIBLE_DEVICES", KEPT="yes").stdout == "yes 2,3\n"
+    assert (
+        ssh(kept, "127.0.0.2", "echo $KEPT $CUDA_VISIBLE_DEVICES", KEPT="yes").stdout == "yes 2,3\n"
+    )
     assert ssh(kept, "127.0.0.1", "echo $CUDA_VISIBLE_DEVICES").stdout == "0,1\n"
     own = {"JUPYTER_ELASTIC_PROGRAM": "deepspeed", "CUDA_VISIBLE_DEVICES": ""}
     assert ssh(kept, "127.0.0.1", "echo ${CUDA_VISIBLE_DEVICES}.", **own).stdout == ".\n"
@@ -107,7 +119,10 @@ def test_other_hosts_go_to_the_real_one(kept: Kept) -> None:
     real = kept.base / "real"
     real.mkdir()
     kept.script("ssh", '#!/bin/sh\nfor one; do echo "[$one]"; done\n', real)
-    assert ssh(kept, "-p", "22", "example.org", "a b", "c").stdout == "[-p]\n[22]\n[example.org]\n[a b]\n[c]\n"
+    assert (
+        ssh(kept, "-p", "22", "example.org", "a b", "c").stdout
+        == "[-p]\n[22]\n[example.org]\n[a b]\n[c]\n"
+    )
     (kept.folder / "ssh_config").write_text("Host *\n")
     assert ssh(kept, "example.org").stdout == f"[-F]\n[{kept.folder}/ssh_config]\n[example.org]\n"
     assert ssh(kept, "-V").stdout.endswith("[-V]\n")
@@ -150,7 +165,9 @@ def test_killed_ssh_leaves_no_orphan(kept: Kept) -> None:
 
 
 def test_killed_ssh_and_leader_leave_no_orphan(kept: Kept) -> None:
-    process = background(kept, "127.0.0.2", "(trap '' TERM HUP; while :; do sleep 0.2; done) & sleep 66")
+    process = background(
+        kept, "127.0.0.2", "(trap '' TERM HUP; while :; do sleep 0.2; done) & sleep 66"
+    )
     one = rank(kept)
     kept.kill()
     process.kill()
@@ -166,7 +183,10 @@ def test_ranks_of_a_killed_run_end(kept: Kept) -> None:
     run = kept.start_run("rank")
     wait_for(lambda: "127.0.0.2" in kept.status()["busy_hosts"])
     pid = kept.state(run["id"])["pid"]
-    os.kill(json.loads((kept.folder / "runs" / f"{run['id']}.json").read_text())["starter"]["pid"], signal.SIGKILL)
+    os.kill(
+        json.loads((kept.folder / "runs" / f"{run['id']}.json").read_text())["starter"]["pid"],
+        signal.SIGKILL,
+    )
     os.kill(pid, signal.SIGKILL)
     kept.wait_state(run["id"], "lost")
     wait_for(lambda: kept.status()["busy_hosts"] == [], 30, "the end of its ranks")
@@ -177,7 +197,12 @@ def test_stale_record_of_a_reused_pid_harms_nobody(kept: Kept) -> None:
     try:
         folder = kept.folder / "ranks" / "127.0.0.2"
         folder.mkdir(parents=True, exist_ok=True)
-        value = {"pid": stranger.pid, "start": 1, "boot": identity.boot_id(), "stub": {"pid": 1, "start": 1}}
+        value = {
+            "pid": stranger.pid,
+            "start": 1,
+            "boot": identity.boot_id(),
+            "stub": {"pid": 1, "start": 1},
+        }
         (folder / f"{stranger.pid}.json").write_text(json.dumps(value))
         wait_for(lambda: not list(folder.glob("*.json")), what="the record's removal")
         assert stranger.poll() is None
