@@ -20,8 +20,10 @@ export interface IContainerRowProps {
 
 /** One container: who, in which state since when, where, with which GPUs; below it why it is not ready. */
 export function ContainerRow(props: IContainerRowProps): React.JSX.Element {
-  const { cluster, container, sample, trans } = props;
+  const { cluster, container, trans } = props;
   const settled = container.state === 'ready';
+  const works = settled || container.state === 'draining';
+  const sample = works ? props.sample : null;
   const columns = props.showGpus ? 5 : 4;
   const open = (event: React.MouseEvent<HTMLButtonElement>): void => {
     const args = { cluster: cluster.id, container: container.name };

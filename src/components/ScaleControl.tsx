@@ -31,6 +31,7 @@ export function ScaleControl(props: IScaleControlProps): React.JSX.Element {
   const { plan, problem } = usePlan(model, cluster, draft);
   const over = cluster.state === 'releasing' || cluster.state === 'ended';
   const last = cluster.last_change;
+  const atLimit = cluster.target >= cluster.limit.size;
   const pending = draft !== null || typed !== null;
 
   const restore = (): void => {
@@ -165,7 +166,7 @@ export function ScaleControl(props: IScaleControlProps): React.JSX.Element {
         </p>
       ) : (
         <p id={`${id}-plan`} className="jp-ElasticNote">
-          {over ? reason : cluster.limit.text}
+          {over ? reason : atLimit ? cluster.limit.text : ''}
         </p>
       )}
     </div>
