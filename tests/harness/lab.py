@@ -60,20 +60,14 @@ class LabServer:
         python: str = sys.executable,
         environment: Mapping[str, str] | None = None,
         prefix: tuple[str, ...] = (),
-        base: Path | None = None,
-        owner: int | None = None,
     ) -> None:
         # Unix socket paths have a limit of 107 bytes, so the folder is short and not pytest's.
-        self.folder = base or Path(tempfile.mkdtemp(prefix="je-", dir="/tmp"))
+        self.folder = Path(tempfile.mkdtemp(prefix="je-", dir="/tmp"))
         self.runtime = self.folder / "r"
         self.work = self.folder / "work"
         self.home = self.folder / "home"
         for folder in (self.work, self.home):
-            folder.mkdir(exist_ok=True)
-            if owner is not None:
-                os.chown(folder, owner, owner)
-        if owner is not None:
-            os.chown(self.folder, owner, owner)
+            folder.mkdir()
         self.log = self.folder / "server.log"
         self.port = free_port()
         self.process: subprocess.Popen[bytes] | None = None
@@ -151,6 +145,11 @@ class LabServer:
     def log_text(self) -> str:
         """Return the end of the server's log."""
         return self.log.read_text(errors="replace")[-8000:]
+
+    def give_to(self, user: int) -> None:
+        """Make a user, and the group of the same number, the owner of everything prepared so far."""
+        for path in (self.folder, *self.folder.rglob("*")):
+            os.chown(path, user, user, follow_symlinks=False)
 
     def kill(self) -> None:
         """SIGKILL: no handler runs."""
