@@ -1,0 +1,58 @@
+"""Configuration of a server under test; servers.js says which one it is."""
+
+import atexit
+import os
+import shutil
+
+from jupyterlab.galata import configure_jupyter_server
+
+c = get_config()  # noqa: F821 - defined where this file is executed
+kind = os.environ["ELASTIC_UI_KIND"]
+
+configure_jupyter_server(c)
+c.ServerApp.ip = "127.0.0.1"
+c.ServerApp.port = int(os.environ["ELASTIC_UI_PORT"])
+c.ServerApp.allow_root = hasattr(os, "getuid") and os.getuid() == 0
+c.LabApp.news_url = None
+c.LabApp.check_for_updates_class = "jupyterlab.NeverCheckForUpdate"
+
+PHASES = [
+    {"state": "pending", "seconds": 0.4, "code": "pulling", "text": "pulling image"},
+    {"state": "starting", "seconds": 0.4},
+]
+# Six GPUs can be had, quota lets seven containers be created, the slider goes to ten.
+CLUSTER = {
+    "title": "Scripted cluster",
+    "max_size": 10,
+    "nodes": [
+        {"name": "gpu-1", "gpus": 4},
+        {"name": "gpu-2", "gpus": 2},
+        {"name": "gpu-3", "gpus": 4, "taint": "gpu=a"},
+    ],
+    "quota": {"containers": 7},
+    "phases": PHASES,
+    "images": ["tensorflow-horovod:2.15", "pytorch-horovod:2.1"],
+    "storage": ["datasets", "scratch"],
+    "shared_memory": True,
+    "shells": True,
+    "run": {"seconds": 4.0, "output": "epoch 1/3: loss 0.41\n"},
+}
+# The cluster is out of reach for a while, again and again for each new one.
+TROUBLE = {
+    "title": "Scripted cluster",
+    "phases": [],
+    "events": [{"at": 3.0, "kind": "unreachable", "seconds": 6.0}],
+}
+
+elastic = c.ElasticExtensionApp
+if kind == "local":
+    elastic.shared_folder = os.environ["ELASTIC_UI_HOST_FOLDER"]
+else:
+    elastic.engines = ["fake"]
+    elastic.fake_scenario = CLUSTER if kind == "fake" else TROUBLE
+    elastic.shared_folder = ""
+if kind == "trouble":
+    c.ServerApp.terminals_enabled = False
+
+# What configure_jupyter_server made belongs to this server only.
+atexit.register(shutil.rmtree, c.LabApp.workspaces_dir, ignore_errors=True)
