@@ -26,6 +26,7 @@ FIRST_RETRY = 0.1
 LAST_RETRY = 5.0
 REPUBLISH_SECONDS = 2.0
 REVIVE_SECONDS = 1.0
+FIRST_WORD_SECONDS = 3.0
 _log = logging.getLogger(__name__)
 
 
@@ -133,6 +134,17 @@ class ClusterLoop:
                 code="keeper_unreachable",
             )
         return self.channel
+
+    async def channel_soon(self) -> KeeperChannel:
+        """Return the channel; a keeper that has only just been started gets a moment to answer.
+
+        Raises
+        ------
+        Unreachable
+            While the keeper does not answer.
+        """
+        await self.runs_known(FIRST_WORD_SECONDS)
+        return self.need_channel()
 
     def poke(self) -> None:
         """Look at the next steps again."""

@@ -178,7 +178,7 @@ class Launching:
                 code="terminals_unavailable",
             )
         loop = self._manager.loop(cluster_id)
-        channel = loop.need_channel()
+        channel = await loop.channel_soon()
         launch = None
         if shell is None:
             launch = await self.launch(cluster_id)
@@ -212,7 +212,7 @@ class Launching:
 
     async def start_run(self, cluster_id: str, by: str) -> Run:
         """Start exactly the launch command, without a terminal."""
-        channel = self._manager.loop(cluster_id).need_channel()
+        channel = await self._manager.loop(cluster_id).channel_soon()
         launch = await self.launch(cluster_id)
         if not launch.ready:
             reason = launch.reason or Reason("not_ready", "The cluster is not ready.")
@@ -236,7 +236,7 @@ class Launching:
         run = self._run(cluster_id, run_id)
         if not run.live:
             return
-        channel = self._manager.loop(cluster_id).need_channel()
+        channel = await self._manager.loop(cluster_id).channel_soon()
         await channel.stop_run(run_id, STOP_GRACE_SECONDS)
         audit("stop-run", cluster_id, by, run=run_id)
         self._manager.note(cluster_id, f"Run stopped by {by}.")
@@ -244,7 +244,8 @@ class Launching:
     async def run_log(self, cluster_id: str, run_id: str, max_bytes: int) -> str:
         """Return the end of a run's output."""
         self._run(cluster_id, run_id)
-        return await self._manager.loop(cluster_id).need_channel().run_log(run_id, max_bytes)
+        channel = await self._manager.loop(cluster_id).channel_soon()
+        return await channel.run_log(run_id, max_bytes)
 
     # Inside --------------------------------------------------------------------------------------
 
