@@ -20,19 +20,24 @@ export interface IElasticViewProps {
   trans: TranslationBundle;
 }
 
-/** Whose control had the focus is gone with its cluster: the next one gets it. */
-function useFocusAfterRelease(
+/** What had the focus is gone with its cluster or its form: the next control gets it. */
+function useFocusKept(
   root: React.RefObject<HTMLElement>,
-  selected: string | null
+  shown: string | null
 ): void {
-  const last = React.useRef(selected);
+  const inside = React.useRef(false);
   React.useEffect(() => {
-    const gone = last.current !== null && last.current !== selected;
-    last.current = selected;
-    if (gone && document.activeElement === document.body) {
+    const follow = (event: FocusEvent): void => {
+      inside.current = root.current?.contains(event.target as Node) ?? false;
+    };
+    document.addEventListener('focusin', follow);
+    return () => document.removeEventListener('focusin', follow);
+  }, [root]);
+  React.useEffect(() => {
+    if (inside.current && document.activeElement === document.body) {
       root.current?.querySelector<HTMLElement>('button')?.focus();
     }
-  }, [root, selected]);
+  }, [root, shown]);
 }
 
 /** The whole panel. */
@@ -45,7 +50,7 @@ export function ElasticView(props: IElasticViewProps): React.JSX.Element {
   const waiting = state === null && model.problem === null;
   const empty = state !== null && selected === null && !model.creating;
   const root = React.useRef<HTMLDivElement>(null);
-  useFocusAfterRelease(root, selected?.id ?? null);
+  useFocusKept(root, model.creating ? 'form' : (selected?.id ?? null));
   return (
     <ErrorBoundary details={details} trans={trans}>
       <PanelHeader

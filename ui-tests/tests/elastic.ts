@@ -14,11 +14,13 @@ interface IFixtures {
 }
 
 export const test = base.extend<IFixtures>({
-  // Our terminals are made by the server, so a list of those that the page made would hide them.
+  // The real lists: our terminals are made by the server, not by the page.
+  kernels: null,
+  sessions: null,
   terminals: null,
   mockSettings: {
     ...galata.DEFAULT_SETTINGS,
-    // A cell that runs for a while, and a tab that closes with one, ask nothing.
+    // A notebook that was not saved would ask before the page is left.
     '@jupyterlab/docmanager-extension:plugin': { autosave: false }
   },
   server: async ({ request }, use) => {
@@ -26,6 +28,7 @@ export const test = base.extend<IFixtures>({
     await server.releaseAll();
     await use(server);
     await server.closeTerminals();
+    await server.closeSessions();
     await server.releaseAll();
   },
   // It asks for the server first: what is left of an earlier test is gone before the page is there.

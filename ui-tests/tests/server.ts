@@ -87,13 +87,22 @@ export class ElasticServer {
 
   /** End the terminals of the server. */
   async closeTerminals(): Promise<void> {
-    const answer = await this._request.get('api/terminals');
-    const open = answer.ok()
-      ? ((await answer.json()) as { name: string }[])
-      : [];
-    for (const { name } of open) {
+    for (const { name } of await this._list('api/terminals')) {
       await this._request.delete(`api/terminals/${name}`);
     }
+  }
+
+  /** End the notebooks' kernels. */
+  async closeSessions(): Promise<void> {
+    for (const { id } of await this._list('api/sessions')) {
+      await this._request.delete(`api/sessions/${id}`);
+    }
+  }
+
+  /** What a list of Jupyter's own has; nothing where it is switched off. */
+  private async _list(path: string): Promise<{ name: string; id: string }[]> {
+    const answer = await this._request.get(path);
+    return answer.ok() ? await answer.json() : [];
   }
 
   private async _call(

@@ -43,11 +43,4 @@ test('%elastic_scale 4 beside a busy kernel', async ({
   await expect(
     page.locator('.jp-Notebook:visible .jp-InputArea-prompt').first()
   ).toHaveText('[*]:');
-  await page.evaluate(() =>
-    (
-      window as unknown as {
-        jupyterapp: { commands: { execute(id: string): Promise<unknown> } };
-      }
-    ).jupyterapp.commands.execute('notebook:interrupt-kernel')
-  );
 });
