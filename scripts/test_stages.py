@@ -134,7 +134,9 @@ def report(outcomes: list[Outcome]) -> int:
         if name not in {one.name for one in outcomes}:
             print(f"{name:<12} NOT RUN   {why}")
     failed = sum(1 for one in outcomes if one.problem)
-    print(f"{len(outcomes) - failed} passed, {failed} failed", flush=True)
+    last = f"{len(outcomes) - failed} passed, {failed} failed"
+    (RESULTS / "summary.txt").write_text(f"{last}\n", encoding="utf-8")
+    print(last, flush=True)
     return 1 if failed or not outcomes else 0
 
 
