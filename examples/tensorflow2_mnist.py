@@ -40,7 +40,8 @@ def main():
     # More ranks mean a larger batch in all, which allows a larger step.
     optimizer = tf.keras.optimizers.Adam(given.learning_rate * size)
 
-    @tf.function
+    # Nothing here depends on a value of the graph; without autograph no file is left in /tmp.
+    @tf.function(autograph=False)
     def train(batch, answers):
         with tf.GradientTape() as tape:
             loss = network.loss_of(model(batch, training=True), answers)

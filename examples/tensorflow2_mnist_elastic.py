@@ -48,7 +48,9 @@ class Trainer:
         self.pictures, self.labels = pictures[mine], labels[mine]
         # Drawn from step and rank, so that a restart does not repeat the same batches.
         self.draw = np.random.default_rng((state.step, self.rank))
-        self.train = tf.function(self._train)
+        # Nothing in it depends on a value of the graph; without autograph a rank that is ended
+        # leaves no file in /tmp.
+        self.train = tf.function(self._train, autograph=False)
         print(f"{len(mine)} samples on rank {self.rank} of {self.size}", flush=True)
 
     def _train(self, batch, answers):
