@@ -22,7 +22,7 @@ class Scaling:
     def __init__(self, manager: Manager) -> None:
         self._manager = manager
         self._changes: dict[str, TargetChanges] = {}
-        #: A target that we set and that no snapshot has shown yet.
+        #: A target that we set and that no snapshot has shown yet: the next change starts from it.
         self._assumed: dict[str, int] = {}
 
     async def stop(self) -> None:
@@ -203,7 +203,8 @@ class Scaling:
         plan = self.plan(cluster_id, request.size, request.victims, replace=request.replace)
         self._check_run(cluster_id, plan, request)
         before = self._assumed.get(cluster_id, loop.facts.target)
-        if plan.target == before and not plan.remove:
+        # Only what a snapshot has shown is a reason to do nothing: others may have changed it back.
+        if plan.target == before == loop.facts.target and not plan.remove:
             return
         uids = tuple(item.uid for item in loop.facts.containers if item.name in plan.remove)
         try:
@@ -225,6 +226,8 @@ class Scaling:
 
     async def _settle(self, cluster_id: str, request: TargetRequest) -> None:
         loop = self._manager.loops.get(cluster_id)
-        if loop is not None:
-            await loop.wait_until(lambda: loop.facts.target == request.size, SETTLE_SECONDS)
-        self._assumed.pop(cluster_id, None)
+        if loop is None:
+            return
+        seen = await loop.wait_until(lambda: loop.facts.target == request.size, SETTLE_SECONDS)
+        if seen:
+            self._assumed.pop(cluster_id, None)

@@ -12,6 +12,7 @@ from ..engines.base import Engine
 from ..errors import BadInput, NotFound
 from ..models import Cluster, Sample
 from ..telemetry import audit
+from .commands import Commands
 from .config import ManagerConfig
 from .core import Manager
 from .creating import Creating
@@ -44,7 +45,8 @@ class ElasticService:
         checker = SettingsChecker(config, environments)
         self.scaling = Scaling(self.manager)
         self.creating = Creating(self.manager, environments, checker)
-        self.launching = Launching(self.manager, environments, terminals, environment)
+        self.commands = Commands(self.manager, environments, environment)
+        self.launching = Launching(self.manager, self.commands, terminals)
         self.options = OptionsReader(self.manager, environments, self.launching, environment)
 
     async def start(self) -> None:

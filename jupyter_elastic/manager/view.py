@@ -149,7 +149,10 @@ def _state(seen: Seen, containers: Sequence[Container], host_file: HostFile) -> 
     if host_file.frozen_since is not None or broken or not launcher_ready:
         return "degraded"
     leaving = len(there) != len(containers)
-    if ready != facts.target or len(there) != facts.target or leaving or not host_file.in_sync:
+    # The agreed list may lag behind the containers for a moment: not ready before it names them.
+    listed = sum(entry.slots for entry in facts.host_list.hosts) == facts.target * facts.spec.slots
+    there_and_ready = ready == len(there) == facts.target and not leaving
+    if not there_and_ready or not listed or not host_file.in_sync:
         return "scaling"
     return "ready"
 

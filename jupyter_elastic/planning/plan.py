@@ -61,14 +61,7 @@ def make_plan(
     add = target - (len(there) - len(victims))
     bounds = run_bounds(situation.runs, situation.slots)
     ends_run = _ends_run(situation, target, victims, bounds)
-    parts: list[str] = []
     gpus = situation.gpus_per_container
-    if victims:
-        parts.append(shrink_text(victims, len(victims) * gpus))
-        parts.append(run_shrink_text(target, bounds, ends_run))
-    if add > 0:
-        parts.append(growth_text(add, add * gpus, add, 0))
-        parts.append(run_growth_text(bounds))
     return Plan(
         cluster=situation.cluster,
         current=len(there),
@@ -80,10 +73,28 @@ def make_plan(
         gpus=(max(0, add) - len(victims)) * gpus,
         change=situation.shrink if victims else situation.growth,
         confirm=ends_run,
-        text=" ".join(part for part in parts if part) or "Nothing changes.",
+        text=_text(target, victims, add, gpus, bounds, ends_run),
         warnings=_warnings(situation, target, bounds),
         np=target * situation.slots,
     )
+
+
+def _text(
+    target: int,
+    victims: Sequence[Container],
+    add: int,
+    gpus: int,
+    bounds: RunBounds,
+    ends_run: bool,
+) -> str:
+    parts: list[str] = []
+    if victims:
+        parts.append(shrink_text(victims, len(victims) * gpus))
+        parts.append(run_shrink_text(target, bounds, ends_run))
+    if add > 0:
+        parts.append(growth_text(add, add * gpus, add, 0))
+        parts.append(run_growth_text(bounds))
+    return " ".join(part for part in parts if part) or "Nothing changes."
 
 
 def _ends_run(

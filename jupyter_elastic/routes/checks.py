@@ -19,7 +19,7 @@ class PreflightHandler(ElasticHandler):
     async def post(self, cluster: str) -> None:
         """Check it now."""
         self.body(EMPTY)
-        self.answer({"checks": await self.service.launching.preflight(cluster)})
+        self.answer({"checks": await self.service.commands.preflight(cluster)})
 
 
 class MetricsHandler(ElasticHandler):

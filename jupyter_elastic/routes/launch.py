@@ -19,7 +19,7 @@ class LaunchHandler(ElasticHandler):
     async def get(self, cluster: str) -> None:
         """Answer the command at this revision."""
         await self.service.manager.first_look()
-        self.answer(await self.service.launching.launch(cluster))
+        self.answer(await self.service.commands.launch(cluster))
 
 
 class TerminalsHandler(ElasticHandler):

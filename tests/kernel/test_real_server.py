@@ -22,6 +22,9 @@ from .kernels import REPOSITORY, Kernel, server_kernel
 CLI = f"PYTHONPATH={REPOSITORY} {sys.executable} -m jupyter_elastic.cli"
 
 
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(scope="module")
 def running() -> Iterator[LabServer]:
     server = LabServer()
@@ -71,9 +74,8 @@ def test_story(notebook: Kernel, server: LabServer) -> None:
     grown = notebook.run("%elastic_scale 4 --wait 30")
     assert "4 of 4 ready" in grown.text, grown
     hosts = notebook.run("%elastic_hosts").text
-    assert [line for line in hosts.splitlines() if "slots" in line] == [
-        f"127.0.0.{n} slots=1" for n in (1, 2, 3, 4)
-    ] or hosts.count("slots=1") == 4
+    assert hosts.splitlines()[1:] == Path(hostfile).read_text().splitlines()
+    assert hosts.count("slots=1") == 4
     assert notebook.run("%elastic_scale 2 --wait 30").status == "ok"
     assert Path(hostfile).read_text().count("slots=1") == 2
     assert "released" in notebook.run("%elastic_release --wait 30").text
@@ -113,30 +115,28 @@ def test_second_notebook_while_the_first_is_busy(notebook: Kernel, server: LabSe
 
 
 def test_interrupt_while_waiting(notebook: Kernel, server: LabServer) -> None:
-    """One container is drained for longer than anybody waits, so --wait does not end alone."""
-    server.create()
+    """Nobody releases the cluster, so the waiting for its end goes on until the interrupt."""
+    made = server.create(size=3)
     cell = notebook.start(
         "from jupyter_elastic.client import Client\n"
-        "c = Client(); c.scale(3)\nprint('asked', flush=True)\n"
-        "c.wait_ready(c.cluster().id, 3, 30)\n"
-        "c.wait_ready(c.cluster().id, 3, 60) and None\n"
         "from jupyter_elastic.waiting import wait_until_gone\n"
-        "wait_until_gone(c.clusters, c.cluster(), 60)"
+        "client = Client()\n"
+        "print('waiting', flush=True)\n"
+        "wait_until_gone(client.clusters, client.cluster(), 60)"
     )
-    notebook.wait_for_output(cell, "asked")
-    server.wait(lambda: only(server)["ready"] == 3, seconds=20, what="3 ready")
+    notebook.wait_for_output(cell, "waiting")
     time.sleep(0.5)
     begin = time.monotonic()
     notebook.interrupt()
     done = notebook.finish(cell, 10)
     assert time.monotonic() - begin < 1.0
     assert (done.error, done.errors) == ("KeyboardInterrupt", 1)
-    assert only(server)["target"] == 3
+    assert server.cluster(made["id"])["ready"] == 3
     assert notebook.run("%elastic_release --wait 30").status == "ok"
 
 
 def test_notebook_without_a_browser(notebook: Kernel, server: LabServer) -> None:
-    """What papermill does: nbclient runs a whole notebook, below the server or one of its kernels."""
+    """What papermill does: nbclient runs a whole notebook, here below a kernel of the server."""
     book = nbformat.v4.new_notebook()
     book.cells = [
         nbformat.v4.new_code_cell(source)
@@ -152,7 +152,8 @@ def test_notebook_without_a_browser(notebook: Kernel, server: LabServer) -> None
     code = f"""
 import subprocess, sys
 code = "from nbclient.cli import main; main()"
-done = subprocess.run([sys.executable, "-c", code, "--inplace", {str(path)!r}], capture_output=True, text=True)
+words = [sys.executable, "-c", code, "--inplace", {str(path)!r}]
+done = subprocess.run(words, capture_output=True, text=True)
 print(done.returncode, done.stderr[-2000:])
 """
     done = notebook.run(code, timeout=120)
@@ -175,7 +176,7 @@ def test_notebook_stops_at_the_first_error(notebook: Kernel, server: LabServer) 
 
 
 def test_kernel_of_another_environment(server: LabServer, tmp_path: Path) -> None:
-    """Only ipykernel and our package without its dependencies: no jupyter_server, no tornado of ours."""
+    """Only ipykernel and our package without its dependencies."""
     venv = tmp_path / "venv"
     subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
     python = venv / "bin" / "python"

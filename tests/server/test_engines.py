@@ -197,7 +197,7 @@ async def test_run(training, call, tthvd):
 
 
 @pytest.mark.parametrize("kind", ["local"])
-async def test_terminal_outlives_the_server(training, app, call, tthvd, jp_serverapp):
+async def test_run_outlives_its_terminal(training, app, call, tthvd, jp_serverapp):
     cid = tthvd["id"]
     opened = await call("POST", f"clusters/{cid}/terminals", {"rows": 30, "columns": 100})
     assert opened.status == 201, opened.text
@@ -211,14 +211,19 @@ async def test_terminal_outlives_the_server(training, app, call, tthvd, jp_serve
     assert str(training) in client.text
     shells = (await call("GET", f"clusters/{cid}")).body["shells"]
     assert [item["id"] for item in shells] == [opened.body["shell"]]
-    terminal.ptyproc.write("sleep 200 & echo started-$!\n")
-    await client.shows("started-")
+    launch = opened.body["launch"]["text"]
+    terminal.ptyproc.write(f"{launch}\n")
+    await runs_are(call, cid, "running")
     await terminals.terminate_all()
     await asyncio.sleep(1.1)
+    run = (await runs_are(call, cid, "running"))[0]
+    assert (run["text"], run["shell"]) == (launch, opened.body["shell"])
     again = await call("POST", f"clusters/{cid}/terminals", {"shell": opened.body["shell"]})
-    if again.status == 404:
-        return  # a detached shell without a run ends; the keeper decides when
     assert again.status == 201, again.text
+    assert again.body["shell"] == opened.body["shell"]
+    fresh = Screen()
+    terminals.get_terminal(again.body["name"]).clients.append(fresh)
+    await fresh.shows("got -np 2")
     await terminals.terminate_all()
 
 

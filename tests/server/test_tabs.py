@@ -48,17 +48,18 @@ async def test_storm(call, create, engine):
     cid = (await create())["id"]
     await eventually(call, cid, state="ready")
     engine.record.clear()
-    sizes = [1 + (n * 5) % 8 for n in range(99)] + [6]
+    sizes = [1 + (n * 5) % 8 for n in range(99)]
     begin = time.monotonic()
+    # Requests on several connections have no order among themselves, so the last one is sent alone.
     answers = await asyncio.gather(
         *(call("PUT", f"clusters/{cid}/target", {"size": size}) for size in sizes)
     )
+    answers.append(await call("PUT", f"clusters/{cid}/target", {"size": 6}))
     took = time.monotonic() - begin
     assert {answer.status for answer in answers} == {202}
     await eventually(call, cid, target=6, state="ready", np=6)
     scales = [item[1] for item in engine.record if item[0] == "scale"]
     assert scales[-1] == 6
-    assert scales[0] == sizes[0] or sizes[0] == 2
     # At most one change each 150 ms, the first one at once.
     assert len(scales) <= 2 + took / 0.15
 
