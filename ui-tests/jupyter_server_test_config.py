@@ -1,15 +1,17 @@
 """Configuration of a server under test; servers.js says which one it is."""
 
-import atexit
 import os
-import shutil
+import tempfile
 
 from jupyterlab.galata import configure_jupyter_server
 
 c = get_config()  # noqa: F821 - defined where this file is executed
 kind = os.environ["ELASTIC_UI_KIND"]
 
+# What it makes goes with the server's own folder, which the runner removes.
+tempfile.tempdir = os.path.dirname(os.environ["JUPYTERLAB_GALATA_ROOT_DIR"])
 configure_jupyter_server(c)
+tempfile.tempdir = None
 c.ServerApp.ip = "127.0.0.1"
 c.ServerApp.port = int(os.environ["ELASTIC_UI_PORT"])
 c.ServerApp.allow_root = hasattr(os, "getuid") and os.getuid() == 0
@@ -53,6 +55,3 @@ else:
     elastic.shared_folder = ""
 if kind == "trouble":
     c.ServerApp.terminals_enabled = False
-
-# What configure_jupyter_server made belongs to this server only.
-atexit.register(shutil.rmtree, c.LabApp.workspaces_dir, ignore_errors=True)

@@ -4,8 +4,10 @@
  * With UPDATE_SHOTS=1 it also takes the pictures of the README.
  */
 import * as path from 'path';
+import { home } from '../../servers';
 import type { ElasticPage } from '../elasticpage';
 import { expect, test } from '../elastic';
+import { OURS } from '../server';
 
 const SCRIPT = 'tensorflow2_mnist.py';
 const IMAGES = path.resolve(__dirname, '../../../docs/images');
@@ -37,6 +39,18 @@ async function shoot(elastic: ElasticPage, name: string): Promise<void> {
   }
 }
 
+/** Show the folders a user would have instead of those of this test. */
+async function showUsualFolders(elastic: ElasticPage): Promise<void> {
+  const folder = home('fake');
+  await elastic.page.route(OURS, async route => {
+    const response = await route.fetch();
+    const body = (await response.text())
+      .replace(new RegExp(`${folder}/r/[a-z0-9-]+`, 'g'), '/etc/mpi')
+      .replaceAll(`${folder}/work/`, '/home/you/');
+    await route.fulfill({ response, body });
+  });
+}
+
 for (const theme of ['light', 'dark']) {
   test(`the form and the panel at work, ${theme}`, async ({
     elastic,
@@ -46,6 +60,9 @@ for (const theme of ['light', 'dark']) {
     await page.theme.setTheme(
       theme === 'light' ? 'JupyterLab Light' : 'JupyterLab Dark'
     );
+    if (process.env.UPDATE_SHOTS) {
+      await showUsualFolders(elastic);
+    }
     await elastic.open();
     await shoot(elastic, `empty-${theme}`);
     await elastic.openForm();
@@ -57,18 +74,11 @@ for (const theme of ['light', 'dark']) {
       .getByRole('button', { name: 'Create', exact: true })
       .click();
     await elastic.expectRunning(2);
-    await elastic.launch();
     const { id } = await server.cluster();
     await server.start(id);
     await expect(elastic.section('Run')).toContainText('running');
     await elastic.drag(4);
     await expect(elastic.panel).not.toContainText('Working out the plan');
     await shoot(elastic, `panel-${theme}`);
-    if (process.env.UPDATE_SHOTS) {
-      await page.screenshot({
-        path: path.join(IMAGES, `story-${theme}.png`),
-        animations: 'disabled'
-      });
-    }
   });
 }

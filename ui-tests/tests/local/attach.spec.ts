@@ -1,4 +1,5 @@
 /** A run outlives its tab and its page; the panel brings its terminal back. */
+import type { Page } from '@playwright/test';
 import { expect, test } from '../elastic';
 import { processes } from '../server';
 import { terminals, terminalText } from '../terminals';
@@ -6,6 +7,15 @@ import { terminals, terminalText } from '../terminals';
 /** The last epoch that a text tells of. */
 function epoch(text: string): number {
   return Number([...text.matchAll(/epoch (\d+)\//g)].at(-1)?.[1] ?? 0);
+}
+
+/** Close the terminal as a person does; its session is not ended by that. */
+async function closeTab(page: Page): Promise<void> {
+  await page
+    .getByRole('tab', { name: /Terminal/ })
+    .getByTitle('Close', { exact: false })
+    .click();
+  await expect.poll(() => terminals(page)).toEqual([]);
 }
 
 test('a run goes on without its terminal', async ({
@@ -27,11 +37,7 @@ test('a run goes on without its terminal', async ({
   const [run] = (await server.cluster()).runs;
   const pids = [...processes('--epochs 500').keys()];
 
-  await page
-    .getByRole('tab', { name: /Terminal/ })
-    .getByTitle('Close', { exact: false })
-    .click();
-  await expect.poll(() => terminals(page)).toEqual([]);
+  await closeTab(page);
   await server.closeTerminals();
   await page.waitForTimeout(2000);
   expect((await server.cluster()).runs).toEqual([run]);
@@ -47,8 +53,10 @@ test('a run goes on without its terminal', async ({
     .toBeGreaterThan(seen);
 
   // The same after a reload, which forgets everything the page knew.
-  await server.closeTerminals();
-  // Not the launcher but the terminal is in front then, so there is nothing of galata's to wait for.
+  await closeTab(page);
+  // The workspace is saved a moment after its last change.
+  await page.waitForTimeout(1500);
+  // The launcher was never closed, but it need not be in front: nothing to wait for but the panel.
   await page.reload({ waitForIsReady: false });
   await expect(elastic.panel).toBeVisible();
   await back.click();

@@ -1,9 +1,12 @@
 /** The main job: create, see, launch, train, scale, train again, release. */
 import * as fs from 'fs';
+import * as path from 'path';
 import { hostFolder } from '../../servers';
 import { expect, test } from '../elastic';
 import { hostLines, processes } from '../server';
 import { terminalText, terminals } from '../terminals';
+
+const IMAGES = path.resolve(__dirname, '../../../docs/images');
 
 test('two containers train, then four, then all is given back', async ({
   elastic,
@@ -61,6 +64,16 @@ test('two containers train, then four, then all is given back', async ({
   const second = await terminalText(page);
   for (const rank of [0, 1, 2, 3]) {
     expect(second).toContain(`2500 samples on rank ${rank} of 4`);
+  }
+
+  if (process.env.UPDATE_SHOTS) {
+    await elastic.setWidth(320);
+    await elastic.button('Release').scrollIntoViewIfNeeded();
+    for (const theme of ['Light', 'Dark']) {
+      await page.theme.setTheme(`JupyterLab ${theme}`);
+      const name = `story-${theme.toLowerCase()}.png`;
+      await page.screenshot({ path: path.join(IMAGES, name) });
+    }
   }
 
   const names = (await server.cluster()).containers.map(one => one.name);
