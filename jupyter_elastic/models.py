@@ -379,6 +379,7 @@ class Options:
     terminals: bool
     min_size: int = 2  # of the create form
     example: str | None = None  # path of the example script, when it is on this machine
+    root_folder: str = ""  # the folder that relative paths of scripts start at
     notices: tuple[str, ...] = ()  # e.g. a JupyterLab without all security fixes
 
 

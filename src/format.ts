@@ -50,3 +50,11 @@ export function parseWhole(text: string): number | null {
   const trimmed = text.trim();
   return /^\d{1,9}$/.test(trimmed) ? Number(trimmed) : null;
 }
+
+/** A path as the file browser shows it: without the folder where the browser starts. */
+export function formatPath(path: string, root: string): string {
+  const folder = root.endsWith('/') ? root : `${root}/`;
+  return root !== '' && path.startsWith(folder) && path !== folder
+    ? path.slice(folder.length)
+    : path;
+}

@@ -273,6 +273,7 @@ export interface IOptions {
   terminals: boolean;
   min_size: number;
   example: string | null;
+  root_folder: string;
   notices: string[];
 }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import dataclasses
 import logging
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from ..engines.base import (
     KeeperStatus,
     ReleaseRules,
 )
+from ..engines.tasks import wait_or_timeout
 from ..errors import Conflict, ElasticError, NotFound, Unreachable
 from ..hostfile.membership import next_look, next_members
 from ..models import HostList, Offer, Reason
@@ -105,16 +105,14 @@ class ClusterLoop:
             left = deadline - asyncio.get_running_loop().time()
             if left <= 0:
                 return False
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._seen.wait(), left)
+            await wait_or_timeout(self._seen, left)
         return True
 
     async def runs_known(self, seconds: float) -> bool:
         """Wait for the keeper's first word: until then a live run could be overlooked."""
         if self._over():
             return True
-        with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self._spoken.wait(), seconds)
+        await wait_or_timeout(self._spoken, seconds)
         return self._spoken.is_set()
 
     def need_channel(self) -> KeeperChannel:
@@ -153,8 +151,7 @@ class ClusterLoop:
     async def _act(self) -> None:
         wait: float | None = None
         while True:
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._poke.wait(), wait)
+            await wait_or_timeout(self._poke, wait)
             self._poke.clear()
             try:
                 wait = await self._step()

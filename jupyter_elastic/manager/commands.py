@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..engines.base import ShellRequest
+from ..engines.tasks import within
 from ..errors import ElasticError
 from ..frameworks import CommandContext, Framework
 from ..frameworks.script import MAX_SOURCE_BYTES
@@ -172,9 +173,7 @@ class Commands:
             channel = self._manager.loop(view.id).need_channel()
             cwd = os.path.dirname(view.settings.script or "") or self._manager.config.root_folder
             request = await self.request(view.id, cwd, 24, 80)
-            found = await asyncio.wait_for(
-                channel.preflight(request, framework.program), PREFLIGHT_SECONDS
-            )
+            found = await within(channel.preflight(request, framework.program), PREFLIGHT_SECONDS)
         except (ElasticError, asyncio.TimeoutError, OSError):
             return {}
         self._found[key] = (now, found)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import secrets
 import time
@@ -11,6 +10,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from datetime import datetime, timezone
 
 from ..engines.base import ClusterFacts, Engine, EngineSnapshot
+from ..engines.tasks import wait_or_timeout, within
 from ..errors import NotFound
 from ..frameworks import Framework, known_frameworks
 from ..models import Cluster, EngineStatus, Health, Limit, Reason, Revision, State
@@ -85,7 +85,7 @@ class Manager:
         self._stopped = True
         self._publisher.stop()
         try:
-            await asyncio.wait_for(self._stop_all(), STOP_SECONDS)
+            await within(self._stop_all(), STOP_SECONDS)
         except Exception:
             _log.warning("The elastic manager did not stop in time", exc_info=True)
 
@@ -129,10 +129,10 @@ class Manager:
 
     async def first_look(self, seconds: float = 2.0) -> None:
         """Wait until every engine was read once, at most `seconds`."""
-        waits = [event.wait() for event in self._first.values() if not event.is_set()]
-        if waits:
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(asyncio.gather(*waits), seconds)
+        deadline = asyncio.get_running_loop().time() + seconds
+        for event in self._first.values():
+            left = deadline - asyncio.get_running_loop().time()
+            await wait_or_timeout(event, max(0.0, left))
 
     def health(self, engine: str) -> Health:
         """How well an engine sees its world."""

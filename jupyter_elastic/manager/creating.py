@@ -7,15 +7,17 @@ import dataclasses
 from typing import Any
 
 from ..engines.base import Engine
+from ..engines.tasks import within
 from ..errors import BadInput, Conflict, Forbidden, LimitReached, Unreachable
 from ..frameworks import Framework, get_framework
 from ..models import Cluster, ClusterSpec, EngineOptions, Limit, Plan, Settings
+from ..naming import check_name
 from ..planning.limits import check_size, combined
 from ..planning.words import count
 from ..telemetry import audit
 from .core import Manager
 from .environment import Environments
-from .settings import SettingsChecker, check_name
+from .settings import SettingsChecker
 
 SETTING_FIELDS = ("script", "arguments", "kernelspec", "min_size", "max_size", "pass_env")
 SHOWN_SECONDS = 10.0
@@ -139,7 +141,7 @@ class Creating:
         name = check_name(body["name"])
         framework = get_framework(body["framework"], config.allowed_frameworks)
         engine = self._engine(body.get("engine") or config.default_engine)
-        options = await asyncio.wait_for(engine.options(), OPTIONS_SECONDS)
+        options = await within(engine.options(), OPTIONS_SECONDS)
         size = self._size(body["size"], framework, options)
         repeated = bool(body.get("operation"))
         if not body.get("dry_run") and not repeated:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -110,7 +112,10 @@ class Launching:
         assert self._terminals is not None  # noqa: S101 - checked by the caller
         try:
             model = self._terminals.create(
-                shell_command=channel.attach_argv(shell), height=rows, width=columns
+                name=self._free_name(shell),
+                shell_command=channel.attach_argv(shell),
+                height=rows,
+                width=columns,
             )
         except Exception as error:
             raise Conflict(
@@ -123,6 +128,18 @@ class Launching:
         self._shown = {key: name for key, name in self._shown.items() if name in living}
         self._shown[shell] = str(model["name"])
         return self._shown[shell]
+
+    def _free_name(self, shell: str) -> str:
+        """Name a terminal after its shell.
+
+        A plain number could be the one that a page restores after a restart of the server: that
+        tab would then show this shell. JupyterLab's address of a terminal takes word characters
+        only.
+        """
+        assert self._terminals is not None  # noqa: S101 - checked by the caller
+        stem = re.sub(r"\W", "_", f"elastic_{shell}")
+        names = itertools.chain([stem], (f"{stem}_{n}" for n in itertools.count(2)))
+        return next(name for name in names if name not in self._terminals.terminals)
 
     async def start_run(self, cluster_id: str, by: str) -> Run:
         """Start exactly the launch command, without a terminal."""

@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from ..engines.base import Engine
+from ..engines.tasks import within
 from ..frameworks import known_frameworks
 from ..models import EngineOptions, FrameworkOption, Health, Limit, Options
 from ..planning.limits import combined
@@ -55,12 +56,13 @@ class OptionsReader:
             terminals=self._launching.available,
             min_size=config.form_min_size,
             example=example_path(config.root_folder),
+            root_folder=config.root_folder,
             notices=old_releases(),
         )
 
     async def _engine(self, engine: Engine) -> EngineOptions:
         try:
-            options = await asyncio.wait_for(engine.options(), OPTIONS_SECONDS)
+            options = await within(engine.options(), OPTIONS_SECONDS)
         except Exception as error:
             text = (
                 "It does not answer."

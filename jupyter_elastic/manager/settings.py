@@ -18,7 +18,6 @@ from .environment import Environments, check_names
 MAX_ARGUMENTS = 200
 MAX_ARGUMENTS_BYTES = 1024
 MAX_PATH_BYTES = 1024
-MAX_NAME = 63
 
 
 def no_control(text: str, field: str) -> str:
@@ -40,20 +39,6 @@ def no_control(text: str, field: str) -> str:
                 detail={"field": field},
             )
     return text
-
-
-def check_name(value: str) -> str:
-    """Check the display name of a cluster; any language and emoji are welcome."""
-    name = no_control(value, "name").strip()
-    if not name:
-        raise BadInput("The name is empty.", hint="Give a short name.", detail={"field": "name"})
-    if len(name) > MAX_NAME:
-        raise BadInput(
-            f"The name has {len(name)} characters, more than the limit of {MAX_NAME}.",
-            hint="Give a shorter name.",
-            detail={"field": "name", "limit": MAX_NAME},
-        )
-    return name
 
 
 def check_arguments(value: Any) -> tuple[str, ...]:

@@ -248,6 +248,17 @@ describe('ElasticView', () => {
     expect(server.count(`PATCH clusters/${ID}`)).toBe(1);
   });
 
+  it('shows the script below the folder of the file browser', async () => {
+    const cluster = makeCluster();
+    cluster.settings.script = '/root/deep/train.py';
+    await show([cluster]);
+    const field = screen.getByRole<HTMLInputElement>('combobox', {
+      name: 'Script'
+    });
+    expect(field.value).toBe('deep/train.py');
+    expect(field.title).toBe('/root/deep/train.py');
+  });
+
   it('keeps a script that is refused, with the reason', async () => {
     await show([makeCluster()]);
     server.answer(

@@ -217,6 +217,7 @@ export function makeOptions(values: Partial<IOptions> = {}): IOptions {
     terminals: true,
     min_size: 2,
     example: '/root/tensorflow2_mnist.py',
+    root_folder: '/root',
     notices: [],
     ...values
   };

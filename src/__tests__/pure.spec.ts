@@ -11,6 +11,7 @@ import {
   formatBytes,
   formatCountdown,
   formatDuration,
+  formatPath,
   parseWhole
 } from '../format';
 import { notebookCode } from '../notebookcode';
@@ -46,6 +47,14 @@ describe('words', () => {
 });
 
 describe('format', () => {
+  it('shows paths as the file browser does', () => {
+    expect(formatPath('/root/a/b.py', '/root')).toBe('a/b.py');
+    expect(formatPath('/root/a/b.py', '/root/')).toBe('a/b.py');
+    expect(formatPath('/rootless/b.py', '/root')).toBe('/rootless/b.py');
+    expect(formatPath('b.py', '')).toBe('b.py');
+    expect(formatPath('/b.py', '/')).toBe('b.py');
+  });
+
   it('shows times with their units', () => {
     expect(formatDuration(12.9, trans)).toBe('12 s');
     expect(formatDuration(250, trans)).toBe('4 min 10 s');

@@ -1,6 +1,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 import type { ICluster } from '../api';
+import { formatPath } from '../format';
 import type { ScriptSource } from '../scripts';
 import type { IElasticActions, IElasticModel } from '../tokens';
 import { joinWords, splitWords } from '../words';
@@ -27,6 +28,7 @@ export function LaunchBox(props: ILaunchBoxProps): React.JSX.Element {
   const over = cluster.state === 'releasing' || cluster.state === 'ended';
   const found = props.scripts();
   const example = model.options?.example;
+  const root = model.options?.root_folder ?? '';
   const suggestions = [...new Set([...found, ...(example ? [example] : [])])];
   const offered = found.find(path => !Private.same(settings.script, path));
   const changeArguments = (text: string): void => {
@@ -44,7 +46,8 @@ export function LaunchBox(props: ILaunchBoxProps): React.JSX.Element {
     <div className="jp-ElasticLaunch" data-lm-suppress-shortcuts="true">
       <TextField
         label={trans.__('Script')}
-        value={settings.script ?? ''}
+        value={formatPath(settings.script ?? '', root)}
+        title={settings.script ?? ''}
         placeholder={trans.__('path of a Python script')}
         suggestions={suggestions}
         disabled={over}

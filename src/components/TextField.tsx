@@ -6,6 +6,7 @@ export interface ITextFieldProps {
   disabled?: boolean;
   placeholder?: string;
   suggestions?: readonly string[];
+  title?: string;
 
   /** Called with the text when the person is done with it. May reject: the text then stays. */
   onCommit: (text: string) => void;
@@ -35,6 +36,7 @@ export function TextField(props: ITextFieldProps): React.JSX.Element {
         id={id}
         className="jp-ElasticInput"
         type="text"
+        title={props.title || undefined}
         spellCheck={false}
         autoComplete="off"
         list={suggestions.length > 0 ? `${id}-list` : undefined}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ REPO = HERE.parents[1]
 class KillableServer(LabServer):
     """A server, and keepers, that end themselves at an armed point."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, mutant: str = "", **options: Any) -> None:
         super().__init__(
             options={
                 "drain_grace": 3.0,
@@ -34,6 +35,7 @@ class KillableServer(LabServer):
         ]
         self.kill_file = self.folder / "kill"
         self._extra["KILL_FILE"] = str(self.kill_file)
+        self._extra["MUTANT"] = mutant
 
     def command(self) -> list[str]:
         """Start through the wrapper that installs the points."""
@@ -49,6 +51,21 @@ class KillableServer(LabServer):
     def fired(self) -> bool:
         """Whether the armed point was reached."""
         return not self.kill_file.exists()
+
+
+def leaver_listed(server: KillableServer, cluster: str, hostfile: Path) -> str | None:
+    """Compare a state with the file read after it: who is leaving or gone must not be in it.
+
+    A leaver gets half a second, in which the list is agreed on and written.
+    """
+    before = time.time()
+    members = {
+        item["host"]
+        for item in server.cluster(cluster)["containers"]
+        if item["state"] != "draining" or item["since"] > before - 0.5
+    }
+    listed = {line.split()[0] for line in hostfile.read_text().splitlines()}
+    return f"listed, though leaving or gone: {listed - members}" if listed - members else None
 
 
 class Reader:

@@ -6,8 +6,10 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 from tests.faults.killpoints import install_in_files
+from tests.faults.mutants import install_in_keeper
 
 install_in_files("keeper")
+install_in_keeper()
 
 import runpy  # noqa: E402 - only now may the program be loaded
 

@@ -1,8 +1,9 @@
 """Runs a Jupyter server whose engine calls and file writes can kill it."""
 
-from tests.faults.killpoints import install_in_server
+from tests.faults import killpoints, mutants
 
-install_in_server()
+killpoints.install_in_server()
+mutants.install_in_server()
 
 from jupyter_server.serverapp import main  # noqa: E402 - the wrappers must be in place first
 

@@ -6,7 +6,7 @@ import random
 import time
 from pathlib import Path
 
-from .conftest import KillableServer, Reader
+from .conftest import KillableServer, Reader, leaver_listed
 
 SCALES, READS, SIZES = 500, 100_000, 8
 
@@ -20,10 +20,12 @@ def test_never_wrong(tmp_path: Path) -> None:
         reader = Reader(path, server.folder)
         draw = random.Random(20)
         size = 2
-        for _ in range(SCALES):
+        for number in range(SCALES):
             size = draw.randint(1, SIZES)
             server.put(f"clusters/{cluster['id']}/target", {"size": size})
             time.sleep(draw.choice((0.0, 0.02, 0.1)))
+            if number % 5 == 0:
+                assert leaver_listed(server, cluster["id"], path) is None
         server.wait_ready(cluster["id"], size, seconds=60)
         time.sleep(3)  # the last list is read too, and a slow machine gets its reads
         seen = reader.finish()

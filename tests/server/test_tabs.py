@@ -188,7 +188,7 @@ async def test_audit_line_reaches_the_servers_log(call, create, jp_serverapp):
     handler = Keep()
     jp_serverapp.log.addHandler(handler)
     try:
-        cid = (await create(name="x outcome=ok\u00a0by='root'"))["id"]
+        cid = (await create(name="x outcome=ok by='root'"))["id"]
         await eventually(call, cid, state="ready")
         await call("PUT", f"clusters/{cid}/target", {"size": 4})
     finally:

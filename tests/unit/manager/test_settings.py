@@ -17,7 +17,7 @@ from jupyter_elastic.manager.environment import (
     values,
 )
 from jupyter_elastic.manager.options import _numbers, example_path, old_releases
-from jupyter_elastic.manager.settings import check_arguments, check_name, no_control, resolve_script
+from jupyter_elastic.manager.settings import check_arguments, no_control, resolve_script
 
 
 @pytest.mark.parametrize(
@@ -84,13 +84,6 @@ def test_arguments_as_a_line():
         check_arguments(["x" * 1025])
     with pytest.raises(TooLarge):
         check_arguments(["x"] * 201)
-
-
-def test_names_of_clusters():
-    assert check_name("  a b ") == "a b"
-    for bad in ("", " ", "x" * 64, "a\tb"):
-        with pytest.raises(BadInput):
-            check_name(bad)
 
 
 def test_scripts(tmp_path):
