@@ -18,7 +18,7 @@ environment: ## JupyterLab, the tools and this package in .venv
 training: environment ## TensorFlow and Horovod, built once per machine, as a kernel of the lab
 	@training=$$($(PYTHON3) scripts/training_env.py) && ./scripts/register_kernel.sh "$$training"
 
-test: ## all checks and tests but the browser (STAGES=ui); STAGES="unit jest" runs only some
+test: ## all checks and tests; STAGES="unit jest" runs only some
 	@$(PYTHON3) scripts/check_system.py test
 	@$(PYTHON3) scripts/test_stages.py $(STAGES)
 

@@ -24,10 +24,6 @@ from training_env import cache_root
 
 # These need the environment with a real Horovod.
 NEED_TRAINING = {"story", "ui"}
-# Left out unless named, and said aloud each time.
-ON_REQUEST = {
-    "ui": "some browser tests do not pass yet; run them with: make test STAGES=ui",
-}
 
 
 @dataclass(frozen=True)
@@ -130,9 +126,6 @@ def report(outcomes: list[Outcome]) -> int:
         verdict = f"FAILED  {one.problem}" if one.problem else "ok"
         print(f"{one.name:<12} {one.minutes:6.1f} min  {counted:<24} {verdict}")
     print(f"{'all':<12} {sum(one.minutes for one in outcomes):6.1f} min")
-    for name, why in ON_REQUEST.items():
-        if name not in {one.name for one in outcomes}:
-            print(f"{name:<12} NOT RUN   {why}")
     failed = sum(1 for one in outcomes if one.problem)
     last = f"{len(outcomes) - failed} passed, {failed} failed"
     (RESULTS / "summary.txt").write_text(f"{last}\n", encoding="utf-8")
@@ -141,15 +134,13 @@ def report(outcomes: list[Outcome]) -> int:
 
 
 def chosen(names: list[str]) -> list[Stage]:
-    """Return the stages that were asked for; if none was named, all but those on request."""
+    """Return the stages that were asked for; if none was named, all."""
     stages = all_stages()
     unknown = set(names) - {stage.name for stage in stages}
     if unknown:
         known = ", ".join(stage.name for stage in stages)
         raise SystemExit(f"unknown stage {', '.join(sorted(unknown))}; there are: {known}")
-    if not names:
-        return [stage for stage in stages if stage.name not in ON_REQUEST]
-    return [stage for stage in stages if stage.name in names]
+    return [stage for stage in stages if stage.name in names] if names else stages
 
 
 def main(names: list[str]) -> int:
@@ -160,9 +151,6 @@ def main(names: list[str]) -> int:
     RESULTS.mkdir()
     environment = {**os.environ, "PATH": path_with(VENV / "bin"), "VIRTUAL_ENV": str(VENV)}
     environment["JUPYTER_ELASTIC_CLEAN_ENV"] = str(clean_env())
-    for name, why in ON_REQUEST.items():
-        if name not in {stage.name for stage in stages}:
-            print(f"NOT RUN: {name}: {why}", flush=True)
     outcomes = [prepare()]
     if not outcomes[0].problem:
         if NEED_TRAINING & {stage.name for stage in stages}:
