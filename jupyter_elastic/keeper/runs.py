@@ -158,9 +158,8 @@ class Runs:
         fields["found"] = bool(fields["found"])
         fields["elastic"] = bool(fields["elastic"])
         if record["id"] in self._stops:
-            fields["state"] = {"running": "stopping", "failed": "stopped", "lost": "stopped"}.get(
-                record["state"], record["state"]
-            )
+            # Also with exit 0: some launchers take TERM for a wish and end well.
+            fields["state"] = "stopping" if record["state"] == "running" else "stopped"
         return fields
 
     def get(self, run: Any) -> dict[str, Any]:

@@ -24,6 +24,7 @@ for last; do :; done
 case $last in
   sleep) exec sleep 60 ;;
   stubborn) trap '' TERM HUP INT; echo deaf; while :; do sleep 0.2; done ;;
+  polite) trap 'exit 0' TERM; echo polite; while :; do sleep 0.2; done ;;
   rank) ssh 127.0.0.2 -o ConnectTimeout=10 'echo rank on $JUPYTER_ELASTIC_PLACE; exec sleep 60' ;;
   code*) exit "${last#code}" ;;
   count) i=0; while [ $i -lt 200 ]; do i=$((i+1)); echo step $i; sleep 0.05; done ;;
@@ -253,6 +254,17 @@ class Kept:
         run = self.start_run("stubborn")
         wait_for(lambda: "deaf" in self.ask("run.log", run=run["id"], max_bytes=1000)["output"])
         return run
+
+    def polite(self) -> dict[str, Any]:
+        """Start a run that ends well when it is asked to, and wait until it listens."""
+        run = self.start_run("polite")
+        wait_for(lambda: "polite\n" in self.log_lines(run["id"]))
+        return run
+
+    def log_lines(self, run: str) -> str:
+        """Return the output of a run with plain line ends."""
+        output: str = self.ask("run.log", run=run, max_bytes=1000)["output"]
+        return output.replace("\r\n", "\n")
 
     def state(self, run: str) -> dict[str, Any]:
         return next(one for one in self.status()["runs"] if one["id"] == run)

@@ -181,6 +181,12 @@ def test_stop_is_term_first(kept: Kept) -> None:
     assert over["exit"] == 143
 
 
+def test_a_run_that_was_asked_to_stop_and_ended_well_is_stopped(kept: Kept) -> None:
+    run = kept.polite()
+    kept.ask("run.stop", run=run["id"], grace_seconds=20)
+    assert kept.wait_state(run["id"], "stopped", seconds=5)["exit"] == 0
+
+
 def test_stop_kills_what_does_not_listen(kept: Kept) -> None:
     run = kept.stubborn()
     pid = kept.state(run["id"])["pid"]
@@ -286,7 +292,7 @@ def test_started_elsewhere_is_found(kept: Kept) -> None:
         assert kept.state(run["id"])["state"] == "running"
         kept.ask("run.stop", run=run["id"], grace_seconds=2)
         process.wait(10)
-        over = kept.wait_state(run["id"], "ended", "stopped")
+        over = kept.wait_state(run["id"], "stopped")
         assert over["exit"] is None
     finally:
         os.killpg(process.pid, signal.SIGKILL)
