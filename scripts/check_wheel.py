@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Build the wheel, look into it, and install it into a clean environment without Node.js.
+"""Build the wheel, look into it, and install it into clean environments without Node.js.
 
 The environment stays at ``JUPYTER_ELASTIC_CLEAN_ENV``: the tests run the story from it as an
 unprivileged user. The number of checks that passed is written to ``test-results/wheel.json``.
@@ -135,6 +135,20 @@ def try_out(folder: Path, checks: Checks) -> None:
     )
 
 
+def try_in_a_kernel(wheel: Path, folder: Path, checks: Checks) -> None:
+    """Check that the magics work where a kernel has IPython and nothing else of ours."""
+    shutil.rmtree(folder, ignore_errors=True)
+    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-input"]
+    for wanted in (["ipython"], ["--no-deps", str(wheel)]):
+        subprocess.run([*pip, *wanted], check=True, env=bare(folder))
+    lines = ("%load_ext jupyter_elastic", "%elastic_status")
+    said = output(["ipython", "--colors=NoColor", "--no-banner", "-c", "\n".join(lines)], folder)
+    # There is no server above this process, and that is all that may be wrong.
+    checks.that("No Jupyter server" in said, f"the magics do not work without requirements: {said}")
+    checks.that("Traceback" not in said, f"the magics show a traceback: {said}")
+
+
 def main() -> int:
     """Run all checks."""
     folder = Path(os.environ["JUPYTER_ELASTIC_CLEAN_ENV"])
@@ -143,6 +157,7 @@ def main() -> int:
     look_inside(wheel, checks)
     install(wheel, folder)
     try_out(folder, checks)
+    try_in_a_kernel(wheel, folder.with_name(f"{folder.name}-kernel"), checks)
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "wheel.json").write_text(json.dumps(checks.passed), encoding="utf-8")
     say(f"  {checks.passed} checks passed, {len(checks.problems)} failed")
