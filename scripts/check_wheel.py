@@ -98,8 +98,8 @@ def bare(folder: Path) -> dict[str, str]:
     return {**kept, "PATH": str(folder / "bin"), "HOME": str(home)}
 
 
-def output(command: list[str], folder: Path) -> str:
-    """Return what a command of the environment prints, on either stream."""
+def output(command: list[str], folder: Path, code: int = 0) -> str:
+    """Return what a command of the environment prints, on either stream, if it ends with `code`."""
     done = subprocess.run(
         [str(folder / "bin" / command[0]), *command[1:]],
         stdin=subprocess.DEVNULL,
@@ -111,7 +111,7 @@ def output(command: list[str], folder: Path) -> str:
         cwd=folder,
     )
     print(done.stdout, flush=True)
-    return done.stdout if done.returncode == 0 else f"exit code {done.returncode}"
+    return done.stdout if done.returncode == code else f"exit code {done.returncode}"
 
 
 def try_out(folder: Path, checks: Checks) -> None:
@@ -143,7 +143,7 @@ def try_in_a_kernel(wheel: Path, folder: Path, checks: Checks) -> None:
     for wanted in (["ipython"], ["--no-deps", str(wheel)]):
         subprocess.run([*pip, *wanted], check=True, env=bare(folder))
     lines = ("%load_ext jupyter_elastic", "%elastic_status")
-    said = output(["ipython", "--colors=NoColor", "--no-banner", "-c", "\n".join(lines)], folder)
+    said = output(["ipython", "--colors=NoColor", "--no-banner", "-c", "\n".join(lines)], folder, 1)
     # There is no server above this process, and that is all that may be wrong.
     checks.that("No Jupyter server" in said, f"the magics do not work without requirements: {said}")
     checks.that("Traceback" not in said, f"the magics show a traceback: {said}")
