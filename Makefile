@@ -3,10 +3,10 @@
 PYTHON3 ?= python3
 VENV := .venv
 
-.PHONY: help lab environment training test lint format bench watch clean distclean
+.PHONY: help lab environment training test lint format bench cluster cluster-stop watch clean distclean
 
 help: ## list what can be made
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 lab: environment training ## prepare everything and open JupyterLab with the examples
 	@./scripts/open_lab.sh
@@ -32,6 +32,12 @@ format: environment ## let the tools put the source in order
 bench: environment training ## measure speed and size, and print a table
 	@JUPYTER_ELASTIC_TRAINING_ENV=$$($(PYTHON3) scripts/training_env.py) \
 		PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/python -m bench
+
+cluster: ## a real Kubernetes on this machine (root), built at first; prints its kubeconfig's path
+	@$(PYTHON3) scripts/cluster.py start $(if $(CLUSTER),--folder "$(CLUSTER)")
+
+cluster-stop: ## end it again, and remove every trace of it
+	@$(PYTHON3) scripts/cluster.py stop $(if $(CLUSTER),--folder "$(CLUSTER)")
 
 watch: environment ## build the front end again at each change
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/jlpm watch

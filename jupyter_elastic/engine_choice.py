@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from .engines.base import Engine
 from .errors import BadInput
 from .frameworks import known_frameworks
 from .manager import ManagerConfig
+
+if TYPE_CHECKING:
+    from .keeper.kube.access import Access
 
 
 def make_engines(config: ManagerConfig) -> dict[str, Engine]:
@@ -16,7 +22,7 @@ def make_engines(config: ManagerConfig) -> dict[str, Engine]:
     BadInput
         For a name that this version does not have.
     """
-    makers = {"local": _local, "fake": _fake}
+    makers = {"local": _local, "fake": _fake, "kubernetes": _kubernetes}
     engines: dict[str, Engine] = {}
     for name in config.engines:
         if name not in makers:
@@ -32,17 +38,47 @@ def make_engines(config: ManagerConfig) -> dict[str, Engine]:
 def _local(config: ManagerConfig) -> Engine:
     from .engines.local import LocalEngine
 
-    programs = dict.fromkeys(
-        program
-        for framework in known_frameworks().values()
-        for program in (framework.program, *framework.programs)
-    )
     return LocalEngine(
         base_folder=config.base_folder or None,
         shared_folder=config.shared_folder or None,
         keeper_command=config.keeper_command,
-        programs=tuple(programs),
+        programs=_programs(),
         places=config.local_places,
+    )
+
+
+def _programs() -> tuple[str, ...]:
+    """Return the programs for which a keeper holds a starter."""
+    return tuple(
+        dict.fromkeys(
+            program
+            for framework in known_frameworks().values()
+            for program in (framework.program, *framework.programs)
+        )
+    )
+
+
+def _kubernetes(config: ManagerConfig) -> Engine:
+    from .engines.kubernetes import KubernetesEngine
+    from .engines.kubernetes.settings import from_settings
+    from .keeper.paths import runtime_dir
+
+    settings = dict(config.kubernetes)
+
+    def connect() -> Access:
+        from .engines.kubernetes.connection import connect
+
+        return connect(
+            context=settings["context"] or None,
+            kubeconfig=settings["kubeconfig"] or None,
+            namespace=settings["namespace"] or None,
+        )
+
+    return KubernetesEngine(
+        from_settings(settings, config.max_lifetime),
+        connect=connect,
+        folder=Path(runtime_dir()) / "bridges",
+        programs=_programs(),
     )
 
 

@@ -8,11 +8,17 @@ holds instants (seconds since 1970, UTC) and never durations that grow.
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
-EngineName = str
-LauncherMode = Literal["here", "pod"]
+from .spec import ClusterSpec as ClusterSpec
+from .spec import EngineName as EngineName
+from .spec import LauncherMode as LauncherMode
+from .spec import Mount as Mount
+from .spec import ReleasePolicy as ReleasePolicy
+from .spec import Settings as Settings
+from .spec import Toleration as Toleration
+
 Role = Literal["launcher", "worker"]
 Change = Literal["live", "restarts ranks", "restart needed", "next job"]
 
@@ -28,7 +34,6 @@ ContainerState = Literal[
 ClusterState = Literal["creating", "ready", "scaling", "degraded", "releasing", "ended"]
 RunState = Literal["running", "stopping", "ended", "failed", "stopped", "lost"]
 HealthState = Literal["starting", "live", "stale", "forbidden", "unauthenticated", "gone", "failed"]
-ReleasePolicy = Literal["ask", "release", "keep"]
 
 
 @dataclass(frozen=True)
@@ -97,43 +102,6 @@ class HostFile:
     in_sync: bool
     frozen_since: float | None = None  # set while the keeper cannot be reached or cannot write
     reason: Reason | None = None
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What a person may change on a living cluster (PATCH)."""
-
-    script: str | None = None  # absolute path, or relative to the server's root folder
-    arguments: tuple[str, ...] = ()
-    kernelspec: str | None = None  # name of a Jupyter kernelspec whose Python runs the training
-    min_size: int = 1
-    max_size: int | None = None  # None: the engine's capacity
-    pass_env: tuple[str, ...] = ()  # names only, values stay in the server's environment
-    release_policy: ReleasePolicy = "ask"
-    framework: str = "horovod"  # horovod <-> horovod-elastic may be switched on a living cluster
-
-
-@dataclass(frozen=True)
-class ClusterSpec:
-    """What was asked for at creation. Memory sizes in bytes."""
-
-    name: str
-    framework: str
-    size: int
-    engine: EngineName
-    launcher_mode: LauncherMode = "here"
-    gpus_per_container: int = 0
-    gpu_kind: str | None = None
-    image: str | None = None
-    shared_memory: int | None = None
-    storage: tuple[str, ...] = ()
-    owner: str = ""
-    settings: Settings = field(default_factory=Settings)
-
-    @property
-    def slots(self) -> int:
-        """Ranks per container."""
-        return max(1, self.gpus_per_container)
 
 
 @dataclass(frozen=True)

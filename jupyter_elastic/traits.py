@@ -11,7 +11,6 @@ from traitlets import (
     CaselessStrEnum,
     Dict,
     Float,
-    HasTraits,
     Int,
     TraitError,
     Unicode,
@@ -20,19 +19,20 @@ from traitlets import (
 )
 from traitlets import List as ListTrait
 
+from .kubernetes_traits import KubernetesTraits
 from .manager import ManagerConfig
 
 KNOWN_ENGINES = ("local", "fake", "kubernetes")
 
 
-class ElasticTraits(HasTraits):
+class ElasticTraits(KubernetesTraits):
     """The settings and how they become a :class:`~jupyter_elastic.manager.ManagerConfig`."""
 
     engines = ListTrait(
         Unicode(),
         default_value=["local"],
         help="Engines to offer, by name: local (places of this machine), "
-        "fake (a scripted cluster for demos).",
+        "kubernetes (pods of one namespace), fake (a scripted cluster for demos).",
     ).tag(config=True)
     default_engine = Unicode(
         "", help="The engine that the create form shows first; empty: the first of `engines`."
@@ -176,6 +176,7 @@ class ElasticTraits(HasTraits):
             max_clusters_per_user=self.max_clusters_per_user,
             events_per_second=self.events_per_second,
             fake_scenario=dict(self.fake_scenario),
+            kubernetes=self.kubernetes_settings(),
             keeper_command=tuple(self.keeper_command),
             root_folder=root_folder,
             owner=owner(),

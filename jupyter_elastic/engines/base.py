@@ -164,6 +164,9 @@ class Engine(ABC):
 
     name: str
     title: str
+    #: Seconds without run and terminal after which a keeper gives its cluster back, unless the
+    #: administrator says it for all engines. None: never.
+    idle_seconds: float | None = None
 
     @abstractmethod
     async def start(self) -> None:

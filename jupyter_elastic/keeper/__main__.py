@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Sequence
 
-USAGE = """usage: keeper.pyz serve [--foreground] FOLDER | attach SOCKET | status FOLDER
-       keeper.pyz shell FOLDER ID | start PROGRAM -- ARGUMENTS | ssh ARGUMENTS"""
+USAGE = """usage: keeper.pyz serve [--foreground] FOLDER | attach SOCKET | bridge SOCKET
+       keeper.pyz status FOLDER | shell FOLDER ID | start PROGRAM -- ARGUMENTS | ssh ARGUMENTS"""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -27,6 +27,10 @@ def main(arguments: Sequence[str]) -> int:
         from . import attach
 
         return attach.run(rest[0])
+    if command == "bridge" and len(rest) == 1:
+        from . import bridge
+
+        return bridge.run(rest[0])
     if command == "shell" and len(rest) == 2:
         from . import shellhost
 

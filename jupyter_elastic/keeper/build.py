@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import zipfile
+from typing import Iterator
 
 from . import files
 
@@ -19,15 +20,23 @@ _STAMP = (1980, 1, 1, 0, 0, 0)  # the oldest a zip file can hold: equal sources 
 
 def packed() -> bytes:
     """Return the program; the same bytes for the same sources."""
-    folder = os.path.dirname(os.path.abspath(__file__))
-    names = sorted(name for name in os.listdir(folder) if name.endswith(".py"))
+    top = os.path.dirname(os.path.abspath(__file__))
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         _add(archive, "__main__.py", MAIN)
-        for name in names:
-            with open(os.path.join(folder, name), "rb") as handle:
-                _add(archive, f"keeper/{name}", handle.read())
+        for path in sorted(_sources(top)):
+            with open(path, "rb") as handle:
+                _add(archive, f"keeper/{os.path.relpath(path, top)}", handle.read())
     return buffer.getvalue()
+
+
+def _sources(folder: str) -> Iterator[str]:
+    """Yield the modules of a package and of the packages in it."""
+    for entry in os.scandir(folder):
+        if entry.is_dir() and os.path.isfile(os.path.join(entry.path, "__init__.py")):
+            yield from _sources(entry.path)
+        elif entry.name.endswith(".py"):
+            yield entry.path
 
 
 def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> None:

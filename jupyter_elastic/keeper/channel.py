@@ -149,10 +149,13 @@ class Channel:
         self.handle = handle
         self.connections: set[Connection] = set()
         self._path = path
-        self._listener = client.listen(path)
+        self._listen()
+
+    def _listen(self) -> None:
+        self._listener = client.listen(self._path)
         self._listener.setblocking(False)
-        self._inode = os.stat(path).st_ino
-        loop.add(self._listener, self._accept)
+        self._inode = os.stat(self._path).st_ino
+        self.loop.add(self._listener, self._accept)
 
     def _accept(self, _: int) -> None:
         try:
@@ -181,6 +184,18 @@ class Channel:
             return os.stat(self._path).st_ino == self._inode
         except OSError:
             return False
+
+    def restore(self) -> None:
+        """Make the socket's file again; connections go on.
+
+        Raises
+        ------
+        OSError
+            It cannot be made.
+        """
+        self.loop.drop(self._listener)
+        self._listener.close()
+        self._listen()
 
     def close(self) -> None:
         """Stop to listen; the file goes as well."""

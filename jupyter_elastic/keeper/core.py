@@ -9,9 +9,9 @@ import sys
 import time
 from typing import Any
 
-from . import files, found, programs, rcfiles
+from . import files, found, places, programs, rcfiles
 from .channel import LINE_LIMIT, Channel, Refused
-from .ending import Ending
+from .ending import AFTER_SECONDS, Ending
 from .hostfile import HOSTFILE, SCRIPT
 from .hosts import Hosts
 from .loop import Loop
@@ -25,6 +25,8 @@ TICK_SECONDS = 1.0
 BUSY_TICK_SECONDS = 0.1
 TIDY_SECONDS = 60.0
 GRACE_SECONDS = 10.0
+TERMINATION_SECONDS = 30.0  # from TERM to KILL, as Kubernetes gives it where nobody said otherwise
+END_SECONDS = 2 * AFTER_SECONDS + 2.0  # what ending takes beyond the grace
 
 
 class Keeper:
@@ -36,10 +38,15 @@ class Keeper:
         Its own folder.
     config
         What the engine wrote into ``config.json``.
+    main
+        Whether it is the main process of a container: what runs ends with it, so it goes on as long
+        as it can, and ends by TERM only after the runs.
     """
 
-    def __init__(self, folder: str, config: dict[str, Any]) -> None:
+    def __init__(self, folder: str, config: dict[str, Any], *, main: bool = False) -> None:
         self.folder = folder
+        self._main = main
+        self._code = 0
         self._config = config
         self.cluster = str(config["cluster"])
         host_folder = str(config["host_folder"])
@@ -47,6 +54,9 @@ class Keeper:
         self.programs = [name for name in names if programs.NAME.fullmatch(name)]
         programs.write(folder, self.programs)
         rcfiles.write(folder, self.programs)
+        if isinstance(config.get("ssh_config"), str):
+            path = os.path.join(folder, places.SSH_CONFIG)
+            files.write_atomic(path, config["ssh_config"].encode(), sync=False)
         self.loop = Loop()
         paths = [os.path.join(host_folder, name) for name in (HOSTFILE, SCRIPT)]
         self.hosts = Hosts(folder, host_folder, self.cluster)
@@ -66,19 +76,31 @@ class Keeper:
 
     # -- life ---------------------------------------------------------------------------------
 
-    def serve(self) -> None:
-        """Go on until the cluster is given back, or this process is told to end."""
+    def serve(self) -> int:
+        """Go on until the cluster is given back, or this process is told to end.
+
+        Returns
+        -------
+        int
+            Exit code: 0, or for a main process that did not give the cluster back another one.
+        """
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         self.loop.wake_on(signal.SIGTERM, signal.SIGINT, signal.SIGCHLD, handler=self._signal)
         self._tick()
         self.loop.run()
         self.channel.close()
+        return self._code
 
     def _signal(self, number: int) -> None:
+        if number != signal.SIGCHLD and self._main:
+            self._told_to_stop(number)
+            return
         if number != signal.SIGCHLD:
             self.loop.stop()
             return
+        # Also whose parent has ended, where we are process 1. Who starts a child and wants to know
+        # how it ended waits for it at once: this is only called between other work.
         while True:
             try:
                 pid, _ = os.waitpid(-1, os.WNOHANG)
@@ -86,6 +108,17 @@ class Keeper:
                 return
             if pid == 0:
                 return
+
+    def _told_to_stop(self, number: int) -> None:
+        """End the runs before the container ends; told twice: at once."""
+        limit = self._config.get("termination_seconds")
+        seconds = float(limit) if isinstance(limit, (int, float)) else TERMINATION_SECONDS
+        grace = min(self.grace(None), max(1.0, seconds - END_SECONDS))
+        if not self.ending.begun:
+            log(f"told to end by signal {number}: runs have {grace:g} s")
+        self._code = 128 + number
+        self.ending.stop(0.0 if self.ending.stopping else grace)
+        self.end_step()
 
     def _tick(self) -> None:
         try:
@@ -96,12 +129,15 @@ class Keeper:
             log(f"{type(error).__name__}: {error}")
             busy = False
             if not os.path.isdir(self.folder):
+                self._code = int(self._main)
                 self.loop.stop()
         self.loop.later(BUSY_TICK_SECONDS if busy else TICK_SECONDS, self._tick)
 
     def _work(self) -> bool:
         """Look after everything once; whether something is going on that must not wait a second."""
-        if not self.channel.there:
+        if not self.channel.there and self._main:
+            self.channel.restore()
+        elif not self.channel.there:
             self.loop.stop()  # nobody can reach us: the next one starts with what is on disk
         self.hosts.check()
         self.changed()
@@ -132,6 +168,8 @@ class Keeper:
         # Who is answered may remove the folder at once, so ours must be done with it.
         self.channel.close()
         files.remove(os.path.join(self.folder, "keeper.json"))
+        if not self.ending.stopping:
+            self._code = 0
         if self.ending.own:
             files.remove_tree(self.folder)
         self.ending.answer()

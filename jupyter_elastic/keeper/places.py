@@ -1,13 +1,16 @@
-"""Places of this machine: which host of the current list is one, and what its ranks may see."""
+"""The hosts of the current list: which are places of this machine, and what their ranks may see."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import socket
 
 from . import environment, files
 from .hostfile import BadHosts, Host, parse_hosts
 
+SSH_CONFIG = "ssh_config"
 _LOOPBACK = re.compile(r"127(\.[0-9]{1,3}){3}")
 
 
@@ -28,6 +31,25 @@ def current(folder: str) -> tuple[Host, ...]:
 def find(folder: str, host: str) -> Host | None:
     """Return the line of a host in the current list."""
     return next((one for one in current(folder) if one.host == host), None)
+
+
+def has_left(folder: str, host: str) -> bool:
+    """Whether a host was in an earlier list of this cluster and is not in the current one."""
+    left = (files.read_json(os.path.join(folder, "hosts.json")) or {}).get("left")
+    return isinstance(left, list) and host in left
+
+
+def is_own_address(host: str) -> bool:
+    """Whether a host names this very machine or pod: only such an address can be bound here."""
+    try:
+        found = socket.getaddrinfo(host, 0, type=socket.SOCK_DGRAM)
+    except (OSError, UnicodeError):
+        return False
+    for family, kind, protocol, _, address in found:
+        with contextlib.suppress(OSError), socket.socket(family, kind, protocol) as probe:
+            probe.bind(address)
+            return True
+    return False
 
 
 def launcher(folder: str) -> Host | None:

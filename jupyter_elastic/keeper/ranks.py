@@ -15,7 +15,7 @@ ORPHAN_SECONDS = 10.0
 
 
 class Rank(NamedTuple):
-    """One session that our ssh holds or held."""
+    """One session that our ssh holds or held; or, far, the real ssh to another machine."""
 
     path: str
     host: str
@@ -23,6 +23,7 @@ class Rank(NamedTuple):
     start: int
     run: str | None
     stub_lives: bool
+    far: bool
 
 
 class Ranks:
@@ -63,7 +64,8 @@ class Ranks:
             return
         stub: Any = value.get("stub") or {}
         stub_lives = identity.alive(stub.get("pid"), stub.get("start"))
-        rank = Rank(path, host, pid, start, value.get("run"), stub_lives)
+        far = value.get("far") is True
+        rank = Rank(path, host, pid, start, value.get("run"), stub_lives, far)
         # Its leader may be gone and something else of the session live on.
         if stub_lives or identity.alive(pid, start) or self._members(rank):
             self.living.append(rank)
@@ -73,6 +75,8 @@ class Ranks:
 
     @staticmethod
     def _members(rank: Rank) -> set[processes.Known]:
+        if rank.far:
+            return processes.living({(rank.pid, rank.start)})
         now = identity.stat(rank.pid)
         if now is not None and now.start != rank.start:
             return set()  # the number was given to somebody else, so the session is over

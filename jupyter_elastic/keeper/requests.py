@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .core import Keeper
 
 START_SECONDS = 9.0
+RELEASED = "cluster is being released"
 STEP_SECONDS = 0.1
 
 
@@ -42,7 +43,8 @@ class Requests:
         if handler is None:
             raise Refused("bad_input", f"There is no op {op!r:.80}.")
         if self._keeper.ending.begun and op in ("hosts", "shell.open", "run.start"):
-            raise Refused("conflict", "The cluster is being released.")
+            what = "launcher is being stopped" if self._keeper.ending.stopping else RELEASED
+            raise Refused("conflict", f"The {what}.")
         handler(connection, message, reply)
 
     def _op_hello(self, connection: Connection, message: dict[str, Any], reply: Reply) -> None:

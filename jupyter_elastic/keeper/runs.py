@@ -102,6 +102,8 @@ class Runs:
         text = "It was started elsewhere, so its exit code is not known."
         if not is_found:
             text = "Its starter was killed, so its exit code is not known."
+        if record.get("boot") != self._boot:
+            text = "Its machine or container was restarted, so its exit code is not known."
         record.update(
             state="ended" if is_found else "lost",
             ended=time.time(),

@@ -6,35 +6,45 @@ import contextlib
 import json
 import os
 import sys
+import time
 from typing import Any
 
-from . import VERSION, client, files, identity, paths
+from . import VERSION, client, files, identity, install, paths
 from .core import Keeper
 
 LOG_LIMIT = 512 * 1024
+LOCK_SECONDS = 10.0
 
 
 def run(folder: str, *, foreground: bool = False) -> int:
     """Serve a cluster; returns at once, when the keeper is ready, unless `foreground`.
 
+    Parameters
+    ----------
+    foreground
+        Whether this is the main process of a container, which ends with it.
+
     Returns
     -------
     int
-        0 when a keeper lives for this folder now, 1 with a line on standard error when none can.
+        0 when a keeper lives for this folder now, 1 with a line on standard error when none can. In
+        the foreground: 0 only when the cluster was given back, 128 + n when signal n ended it.
     """
     folder = os.path.abspath(folder)
     try:
+        if foreground:
+            install.prepare(folder)
         paths.check_private(folder)
         config = read_config(folder)
-        lock = files.try_lock(os.path.join(folder, "keeper.lock"))
+        lock = _lock(folder, LOCK_SECONDS if foreground else 0.0)
     except (OSError, ValueError) as error:
         print(f"keeper: {error}", file=sys.stderr)
         return 1
     if lock is None:
         print("keeper: one lives for this folder already.", file=sys.stderr)
-        return 0
+        return 1 if foreground else 0
     if foreground:
-        return _serve(folder, config, None)
+        return _serve(folder, config, None, main=True)
     ready, tell = os.pipe()
     if os.fork():
         os.close(tell)
@@ -56,6 +66,17 @@ def run(folder: str, *, foreground: bool = False) -> int:
     finally:
         sys.stderr.flush()
         os._exit(code)
+
+
+def _lock(folder: str, seconds: float) -> int | None:
+    """Take the lock of the one keeper, waiting for one that is about to end."""
+    path = os.path.join(folder, "keeper.lock")
+    end = time.monotonic() + seconds
+    while True:
+        handle = files.try_lock(path)
+        if handle is not None or time.monotonic() >= end:
+            return handle
+        time.sleep(0.05)
 
 
 def read_config(folder: str) -> dict[str, Any]:
@@ -92,10 +113,10 @@ def _redirect(folder: str) -> None:
     os.close(log)
 
 
-def _serve(folder: str, config: dict[str, Any], tell: int | None) -> int:
+def _serve(folder: str, config: dict[str, Any], tell: int | None, *, main: bool = False) -> int:
     path = os.path.join(folder, "keeper.json")
     try:
-        keeper = Keeper(folder, config)
+        keeper = Keeper(folder, config, main=main)
         files.write_json(path, {**identity.me(), "boot": identity.boot_id(), "version": VERSION})
     except OSError as error:
         print(f"keeper: {error}", file=sys.stderr)
@@ -103,9 +124,9 @@ def _serve(folder: str, config: dict[str, Any], tell: int | None) -> int:
     if tell is not None:
         os.write(tell, b"ready")
         os.close(tell)
-    keeper.serve()
+    code = keeper.serve()
     files.remove(path)
-    return 0
+    return code
 
 
 def status(folder: str) -> int:

@@ -21,6 +21,7 @@ INPUT_LIMIT = 1024 * 1024
 LINES = {
     "idle": "This shell ended: no terminal showed it and nothing ran in it.",
     "closed": "This shell was closed.",
+    "stopped": "The launcher was stopped; this shell has ended with it.",
     "released": "The cluster was released; this shell has ended with it.",
 }
 
@@ -246,7 +247,7 @@ class ShellHost:
         end = frames.encode(frames.EXIT, json.dumps(last).encode())
         for viewer in self.viewers.values():
             viewer.last_words(self.stream, end)
-        self._record.update(ended=time.time(), exit=self._code, reason=self._reason)
+        self._record.update(ended=time.time(), exit=self._code, reason=self._reason, text=text)
         # First the record, so that who finds no socket knows why.
         files.write_json(self._record_path, self._record, sync=False)
         files.remove(self._socket_path)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import secrets
+import time
 from typing import Any, Callable
 
 from . import client, environment, files, frames, identity, processes, rcfiles, ring, spawn
@@ -14,6 +16,8 @@ from .loop import Loop
 
 ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 OPEN_SECONDS = 9.0
+KEPT_SECONDS = 3600.0  # for the record of a shell that has ended
+RESTARTED = "This shell has ended: its machine or container was restarted."
 Opened = Callable[["Refused | None", "dict[str, Any] | None"], None]
 
 
@@ -80,6 +84,8 @@ class Shells:
             and isinstance(host, dict)
             and identity.alive(host.get("pid"), host.get("start"))
         )
+        if record is not None and not lives and record.get("ended") is None:
+            self._lost(shell, record, same_boot)
         if record is None or not lives or record.get("ended") is not None:
             files.remove(self.file(shell, "sock"))
             return False
@@ -111,6 +117,13 @@ class Shells:
 
         self._loop.add(sock, came)
         return True
+
+    def _lost(self, shell: str, record: dict[str, Any], same_boot: bool) -> None:
+        """Write into the record of a shell that its own host cannot finish it any more."""
+        text = "This shell was killed." if same_boot else RESTARTED
+        record.update(ended=time.time(), exit=None, reason="lost", text=text)
+        with contextlib.suppress(OSError):  # its socket goes, which says nearly as much
+            files.write_json(self.file(shell, "json"), record, sync=False)
 
     # -- opening ------------------------------------------------------------------------------
 
@@ -235,15 +248,27 @@ class Shells:
             processes.send(processes.known(members, among), 9)
 
     def tidy(self, needed: set[str]) -> None:
-        """Remove the files of shells that have ended and that no run's output is kept in."""
+        """Remove the files of shells that have ended and that no run's output is kept in.
+
+        How one ended stays for a while: its terminal may have been cut off and come back to ask.
+        """
         if self._opening:
             return
         for name in os.listdir(self._path):
-            shell = name.split(".")[0]
-            if shell and shell not in self.living and shell not in needed:
-                files.remove(os.path.join(self._path, name))
+            shell, _, ending = name.partition(".")
+            path = os.path.join(self._path, name)
+            if not shell or shell in self.living or shell in needed:
+                continue
+            if ending == "json" and _ended_lately(files.read_json(path)):
+                continue
+            files.remove(path)
 
     @property
     def attached(self) -> int:
         """How many terminals show a shell."""
         return sum(one.attached for one in self.living.values())
+
+
+def _ended_lately(record: dict[str, Any] | None) -> bool:
+    ended = (record or {}).get("ended")
+    return isinstance(ended, (int, float)) and time.time() - ended < KEPT_SECONDS

@@ -6,12 +6,20 @@ import os
 import signal
 import sys
 import tempfile
-from typing import Mapping, Sequence
+from typing import BinaryIO, Mapping, Sequence
 
 
 def own_program(folder: str) -> list[str]:
     """Return the words that start another process of this program."""
     return [sys.executable or "python3", "-I", "-S", os.path.join(folder, "keeper.pyz")]
+
+
+def _memory() -> BinaryIO:
+    """Return a file that nobody else can open, in memory: a container may have no writable /tmp."""
+    try:
+        return os.fdopen(os.memfd_create("input"), "w+b")
+    except (AttributeError, OSError):  # not Linux, or an old one
+        return tempfile.TemporaryFile()
 
 
 def detached(
@@ -41,7 +49,7 @@ def detached(
     OSError
         There is no room for its input, or no process can be made.
     """
-    with tempfile.TemporaryFile() as source:
+    with _memory() as source:
         source.write(data)
         source.seek(0)
         output, end = os.pipe()

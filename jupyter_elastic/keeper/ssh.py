@@ -1,4 +1,9 @@
-"""``ssh ARGS``: a place of this machine runs its command right here, else it is the real ssh."""
+"""``ssh ARGS``: what is for this machine runs right here, everything else is the real ssh.
+
+A host of the list that is a machine or pod of its own gets our configuration and a record while a
+command runs there. One that has left the list is refused: its address may be somebody else's by
+now. Any other host is none of our business.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +22,7 @@ FAILED = 255  # what ssh answers when it could not run the command
 GRACE_SECONDS = 8.0  # a rank that got TERM; Horovod's own grace is 5 s
 LEFT_SECONDS = 2.0  # what a command left behind in its session
 _DEFAULTS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGPIPE)
+_IDENTITY = ("stricthostkeychecking", "hostkeyalias", "userknownhostsfile", "globalknownhostsfile")
 _WITH_VALUE = frozenset("BbcDEeFIiJLlmOoPpQRSWw")
 
 
@@ -69,15 +75,24 @@ def run(words: Sequence[str]) -> int:
     folder = paths.own_folder()
     call = parse(words)
     if call.host is None:
-        return _real(folder, words)
+        return _real(words)
     place = places.find(folder, call.host)
-    if not places.is_loopback(call.host):
-        return _real(folder, words)
     if place is None:
-        return _refuse(f"{call.host} is not in the host list of this cluster (any more).")
+        if places.is_loopback(call.host) or places.has_left(folder, call.host):
+            return _refuse(f"{call.host} is not in the host list of this cluster (any more).")
+        return _real(words)
+    if not _is_here(folder, place):
+        return _far(folder, place, call, words)
     if not call.command:
-        return _refuse(f"{call.host} is a place of this machine: give the command to run there.")
+        return _refuse(f"{call.host} is this machine itself: give the command to run here.")
     return Session(folder, place, call).run()
+
+
+def _is_here(folder: str, place: Host) -> bool:
+    """Whether it is a place, or the launcher itself: some frameworks go there by ssh too."""
+    if places.is_loopback(place.host):
+        return True
+    return place == places.launcher(folder) and places.is_own_address(place.host)
 
 
 def _refuse(text: str) -> int:
@@ -85,23 +100,93 @@ def _refuse(text: str) -> int:
     return FAILED
 
 
-def _real(folder: str, words: Sequence[str]) -> int:
+def _real(words: Sequence[str]) -> int:
+    """Turn into the real ssh."""
     real = programs.find("ssh", os.environ.get("PATH"))
     if real is None:
         return _refuse(
             "not found. Install an OpenSSH client (Debian: apt-get install openssh-client)."
         )
-    config = os.path.join(folder, "ssh_config")
-    ours = ["-F", config] if os.path.isfile(config) else []
-    os.execv(real, [real, *ours, *words])  # noqa: S606 - a list of words, no shell reads it
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and that would be inherited
+    try:
+        os.execv(real, [real, *words])  # noqa: S606 - a list of words, no shell reads it
+    except OSError as error:
+        return _refuse(f"{real}: {error.strerror}.")
+
+
+def _far(folder: str, place: Host, call: Call, words: Sequence[str]) -> int:
+    """Turn into the real ssh to another machine or pod; with a command its host counts as busy."""
+    config = os.path.join(folder, places.SSH_CONFIG)
+    ours = [*_enforced(config), "-F", config] if os.path.isfile(config) else []
+    if not call.command:
+        return _real([*ours, *words])
+    try:
+        record = register(folder, place, os.getpid(), far=True)
+    except OSError as error:
+        return _refuse(f"{os.path.join(folder, 'ranks')}: {error.strerror}")
+    code = _real([*ours, *words])  # it came back, so it did not become the real one
+    files.remove(record)
+    return code
+
+
+def _enforced(config: str) -> list[str]:
+    """Return the options about the other end's identity, for the front of the command line.
+
+    There the first one counts, so what a framework adds to switch the check off comes too late.
+    """
+    found = []
+    with open(config, encoding="utf-8", errors="surrogateescape") as handle:
+        for line in handle:
+            words = line.split(None, 1)
+            if len(words) == 2 and words[0].lower() in _IDENTITY:
+                found += ["-o", f"{words[0]}={words[1].strip()}"]
+    return found
+
+
+def register(folder: str, place: Host, pid: int, *, far: bool = False) -> str:
+    """Write the record of a rank; returns its path.
+
+    Parameters
+    ----------
+    far
+        The process is the ssh to another machine, and no session of ours holds the rank.
+
+    Raises
+    ------
+    OSError
+        It cannot be written.
+    """
+    target = os.path.join(folder, "ranks", place.host)
+    os.makedirs(target, mode=0o700, exist_ok=True)
+    path = os.path.join(target, f"{pid}.json")
+    value: dict[str, Any] = {
+        "pid": pid,
+        "start": identity.start_time(pid),
+        "host": place.host,
+        "uid": place.uid,
+        "stub": identity.me(),
+        "run": os.environ.get(environment.RUN),
+        "boot": identity.boot_id(),
+        "started": time.time(),
+        "far": far,
+    }
+    files.write_json(path, value, sync=False)
+    tell(folder)
+    return path
+
+
+def tell(folder: str) -> None:
+    """Tell the keeper that a record has changed; it would see that by itself a little later."""
+    with contextlib.suppress(OSError), client.connect(os.path.join(folder, "keeper.sock")) as sock:
+        sock.settimeout(0.5)
+        sock.sendall(b'{"id": 0, "op": "changed"}\n')
 
 
 class Session:
     """A command in a session of its own, recorded while it lives."""
 
     def __init__(self, folder: str, place: Host, call: Call) -> None:
-        self._folder = os.path.join(folder, "ranks", place.host)
-        self._socket = os.path.join(folder, "keeper.sock")
+        self._folder = folder
         self._place = place
         self._call = call
         self._record = ""
@@ -120,12 +205,12 @@ class Session:
             signal.signal(number, self._forward)
         signal.signal(signal.SIGALRM, self._alarm)
         try:
-            self._register()
+            self._record = register(self._folder, self._place, self._child)
         except OSError as error:
             # A rank that nobody knows of could never be waited for or ended: rather none.
             os.close(go)
             os.waitpid(self._child, 0)
-            return _refuse(f"{self._folder}: {error.strerror}")
+            return _refuse(f"{os.path.join(self._folder, 'ranks')}: {error.strerror}")
         os.write(go, b"g")
         os.close(go)
         self._wait_for_leader()
@@ -133,7 +218,7 @@ class Session:
         self._end_left()
         code = exit_code(os.waitpid(self._child, 0)[1])
         files.remove(self._record)
-        self._changed()
+        tell(self._folder)
         return code
 
     def _become(self, begin: int) -> None:
@@ -149,7 +234,7 @@ class Session:
                 os._exit(FAILED)
             env = dict(os.environ)
             own = places.environment_of(self._place)
-            launcher = places.launcher(os.path.dirname(os.path.dirname(self._folder)))
+            launcher = places.launcher(self._folder)
             program = env.get(environment.PROGRAM, "")
             if launcher == self._place and not launchers.of(program).sets_devices:
                 own.pop("CUDA_VISIBLE_DEVICES", None)
@@ -157,27 +242,6 @@ class Session:
             os.execve("/bin/sh", ["sh", "-c", self._call.command], env)  # noqa: S606
         finally:
             os._exit(FAILED)
-
-    def _register(self) -> None:
-        os.makedirs(self._folder, mode=0o700, exist_ok=True)
-        self._record = os.path.join(self._folder, f"{self._child}.json")
-        value: dict[str, Any] = {
-            "pid": self._child,
-            "start": identity.start_time(self._child),
-            "host": self._place.host,
-            "uid": self._place.uid,
-            "stub": identity.me(),
-            "run": os.environ.get(environment.RUN),
-            "boot": identity.boot_id(),
-            "started": time.time(),
-        }
-        files.write_json(self._record, value, sync=False)
-        self._changed()
-
-    def _changed(self) -> None:
-        with contextlib.suppress(OSError), client.connect(self._socket) as sock:
-            sock.settimeout(0.5)
-            sock.sendall(b'{"id": 0, "op": "changed"}\n')
 
     def _wait_for_leader(self) -> None:
         if hasattr(os, "waitid"):

@@ -115,6 +115,11 @@ class ClusterLoop:
         await wait_or_timeout(self._spoken, seconds)
         return self._spoken.is_set()
 
+    @property
+    def has_spoken(self) -> bool:
+        """Whether the keeper has said what it holds, or will never say it."""
+        return self._spoken.is_set() or self._over()
+
     def need_channel(self) -> KeeperChannel:
         """Return the keeper's channel.
 
@@ -212,7 +217,9 @@ class ClusterLoop:
         rules = ReleaseRules(
             on_run_end=self.facts.settings.release_policy,
             after_seconds=config.release_after,
-            idle_seconds=config.idle_release,
+            idle_seconds=self.engine.idle_seconds
+            if config.idle_release is None
+            else config.idle_release,
             deadline=None if lifetime is None else self.facts.created + lifetime,
         )
         if rules != self._rules:

@@ -32,6 +32,7 @@ class ManagerConfig:
     max_clusters_per_user: int | None = None
     events_per_second: float = 4.0
     fake_scenario: dict[str, Any] = field(default_factory=dict)
+    kubernetes: dict[str, Any] = field(default_factory=dict)  # names without `kubernetes_`
     keeper_command: tuple[str, ...] = ()
     root_folder: str = "."
     owner: str = ""

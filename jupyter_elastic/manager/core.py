@@ -134,6 +134,11 @@ class Manager:
             left = deadline - asyncio.get_running_loop().time()
             await wait_or_timeout(event, max(0.0, left))
 
+    @property
+    def looked(self) -> bool:
+        """Whether every engine was read at least once."""
+        return all(event.is_set() for event in self._first.values())
+
     def health(self, engine: str) -> Health:
         """How well an engine sees its world."""
         return self._health[engine]

@@ -14,6 +14,7 @@ from ..models import Cluster, ClusterSpec, EngineOptions, Limit, Plan, Settings
 from ..naming import check_name
 from ..planning.limits import check_size, combined
 from ..planning.words import count
+from ..spec import read_mounts
 from ..telemetry import audit
 from .core import Manager
 from .environment import Environments
@@ -157,7 +158,7 @@ class Creating:
             gpu_kind=body.get("gpu_kind"),
             image=body.get("image"),
             shared_memory=body.get("shared_memory"),
-            storage=tuple(body.get("storage", ())),
+            storage=read_mounts(body.get("storage", ())),
             owner=config.owner,
         )
         self._check_offered(spec, options)

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 from ..engines.base import KeeperChannel
 from ..errors import Conflict, NotFound
@@ -16,18 +12,10 @@ from ..planning.limits import run_bounds
 from ..telemetry import audit
 from .commands import Commands
 from .core import Manager
+from .restoring import Restoring, Terminals, free_name
 
 STOP_GRACE_SECONDS = 10.0
 DOUBLE_CLICK_SECONDS = 1.0
-
-
-class Terminals(Protocol):
-    """The part of the server's terminal manager that is used here."""
-
-    terminals: dict[str, Any]
-
-    def create(self, **kwargs: Any) -> Mapping[str, Any]:
-        """Start a terminal and return its model."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +40,7 @@ class Launching:
         self._commands = commands
         self._terminals = terminals
         self._shown: dict[str, str] = {}  # shell id -> terminal name
+        self._restoring = Restoring(manager, self._shown.__setitem__)
         self._opening: dict[str, asyncio.Task[OpenedTerminal]] = {}
 
     @property
@@ -62,6 +51,8 @@ class Launching:
     def use_terminals(self, terminals: Terminals | None) -> None:
         """Take the terminal manager once every extension is loaded."""
         self._terminals = terminals
+        if terminals is not None:
+            self._restoring.install(terminals)
 
     async def open_terminal(
         self, cluster_id: str, shell: str | None, rows: int, columns: int, by: str
@@ -112,7 +103,7 @@ class Launching:
         assert self._terminals is not None  # noqa: S101 - checked by the caller
         try:
             model = self._terminals.create(
-                name=self._free_name(shell),
+                name=free_name(shell, self._terminals.terminals),
                 shell_command=channel.attach_argv(shell),
                 height=rows,
                 width=columns,
@@ -125,21 +116,10 @@ class Launching:
                 code="terminals_unavailable",
             ) from error
         living = self._terminals.terminals
-        self._shown = {key: name for key, name in self._shown.items() if name in living}
+        for gone in [key for key, name in self._shown.items() if name not in living]:
+            del self._shown[gone]
         self._shown[shell] = str(model["name"])
         return self._shown[shell]
-
-    def _free_name(self, shell: str) -> str:
-        """Name a terminal after its shell.
-
-        A plain number could be the one that a page restores after a restart of the server: that
-        tab would then show this shell. JupyterLab's address of a terminal takes word characters
-        only.
-        """
-        assert self._terminals is not None  # noqa: S101 - checked by the caller
-        stem = re.sub(r"\W", "_", f"elastic_{shell}")
-        names = itertools.chain([stem], (f"{stem}_{n}" for n in itertools.count(2)))
-        return next(name for name in names if name not in self._terminals.terminals)
 
     async def start_run(self, cluster_id: str, by: str) -> Run:
         """Start exactly the launch command, without a terminal."""

@@ -17,8 +17,9 @@ from .config import ManagerConfig
 from .core import Manager
 from .creating import Creating
 from .environment import Environments, KernelSpecs
-from .launching import Launching, Terminals
+from .launching import Launching
 from .options import OptionsReader
+from .restoring import Terminals
 from .scaling import Scaling
 from .settings import SettingsChecker
 

@@ -110,7 +110,10 @@ def _host_file(seen: Seen) -> HostFile:
         discovery_script=f"{folder}/discover_hosts.sh",
         generation=written,
         wanted=facts.host_list.generation,
-        in_sync=frozen is None and keeper is not None and written >= facts.host_list.generation,
+        in_sync=frozen is None
+        and keeper is not None
+        and keeper.reachable
+        and written >= facts.host_list.generation,
         frozen_since=frozen,
         reason=reason,
     )
@@ -124,6 +127,8 @@ def _frozen(seen: Seen) -> tuple[float | None, Reason | None]:
     if keeper is not None and keeper.error is not None:
         return seen.trouble_since or keeper.since, keeper.error
     if keeper is not None and not keeper.reachable:
+        if not seen.facts.host_list.hosts and seen.trouble is None:
+            return None, None  # it has not begun: there is no file yet that could be behind
         return keeper.since, seen.trouble or Reason(
             "keeper_unreachable",
             "The keeper of this cluster does not answer; it is being restarted.",

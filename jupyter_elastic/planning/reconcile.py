@@ -88,13 +88,22 @@ def next_steps(
     wakes: list[float] = []
     live = keeper is not None and any(run.live for run in keeper.runs)
     for container in facts.containers:
-        if container.state != "draining":
-            continue
+        until = container.drain_until
+        if container.state != "draining" or until is None:
+            continue  # without an end to its grace it is going already
         if not _left(container, agreed, facts, keeper):
             continue
-        _drain_step(
-            container, _busy(container, keeper), live, now, answer_seconds, actions, offers, wakes
-        )
+        if not _busy(container, keeper):
+            actions.append(Remove(container.uid, container.name))
+            continue
+        due = until + (answer_seconds if live else 0.0)
+        if now >= due:
+            note = "its rank was still running when the grace was spent"
+            actions.append(Remove(container.uid, container.name, note))
+            continue
+        wakes.append(until if now < until else due)
+        if now >= until:
+            offers.append(_offer(container, due))
     return Steps(tuple(actions), tuple(offers), min(wakes, default=None))
 
 
@@ -123,37 +132,12 @@ def _busy(container: Container, keeper: KeeperStatus | None) -> bool:
     return container.host in keeper.busy_hosts
 
 
-def _drain_step(
-    container: Container,
-    busy: bool,
-    live: bool,
-    now: float,
-    answer_seconds: float,
-    actions: list[Action],
-    offers: list[Offer],
-    wakes: list[float],
-) -> None:
-    """Delete, offer or wait for one leaver that is out of the file."""
-    if not busy:
-        actions.append(Remove(container.uid, container.name))
-        return
-    if container.drain_until is None:
-        return
-    if now < container.drain_until:
-        wakes.append(container.drain_until)
-        return
-    due = container.drain_until + (answer_seconds if live else 0.0)
-    if now >= due:
-        note = "its rank was still running when the grace was spent"
-        actions.append(Remove(container.uid, container.name, note))
-        return
-    wakes.append(due)
-    offers.append(
-        Offer(
-            kind="drain",
-            text=f"The rank on {container.name} has not ended. Wait, delete it now, or keep it?",
-            choices=DRAIN_CHOICES,
-            due=due,
-            container=container.name,
-        )
+def _offer(container: Container, due: float) -> Offer:
+    """Return the question about a leaver whose rank goes on after its grace."""
+    return Offer(
+        kind="drain",
+        text=f"The rank on {container.name} has not ended. Wait, delete it now, or keep it?",
+        choices=DRAIN_CHOICES,
+        due=due,
+        container=container.name,
     )

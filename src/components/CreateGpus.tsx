@@ -62,6 +62,9 @@ export function CreateGpus(
 
 namespace Private {
   export function freeWords(kind: IGpuKind, trans: TranslationBundle): string {
+    if (kind.free === null && kind.total === 0) {
+      return trans.__('free: not known');
+    }
     return kind.free === null
       ? trans.__('%1 there, free: not known', kind.total)
       : trans.__('%1 of %2 free', kind.free, kind.total);

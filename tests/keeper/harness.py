@@ -159,6 +159,16 @@ class Kept:
         path.chmod(0o755)
         return path
 
+    def configure(self, **fields: object) -> None:
+        """Change the configuration of the next start; None takes a field away."""
+        path = self.config_file
+        config = {**json.loads(path.read_text()), **fields}
+        path.write_text(json.dumps({key: one for key, one in config.items() if one is not None}))
+
+    @property
+    def config_file(self) -> Path:
+        return self.folder / "config.json"
+
     # -- the keeper ---------------------------------------------------------------------------
 
     def run(self, *words: str, **options: Any) -> subprocess.CompletedProcess[str]:

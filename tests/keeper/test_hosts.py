@@ -186,3 +186,23 @@ def test_killed_between_the_files(kept: Kept) -> None:
     assert kept.status()["generation"] == 5
     assert "127.0.0.3" in kept.hostfile.read_text()
     assert list(kept.host_folder.glob(".*")) == []
+
+
+def test_launcher_has_the_address_that_its_pod_has_now(stopped: Kept) -> None:
+    def pod(uid: str, address: str) -> dict[str, object]:
+        return {"uid": uid, "name": uid, "host": address, "slots": 2, "devices": []}
+
+    old = [pod("l", "10.0.0.1"), pod("a", "10.0.0.2"), pod("b", "10.0.0.3")]
+    stopped.environment["POD_UID"] = "l"
+    stopped.environment["POD_IP"] = "10.0.0.1"
+    stopped.start().ask("hosts", generation=5, hosts=old)
+    stopped.kill()
+    stopped.environment["POD_IP"] = "10.0.0.3"  # given on from a worker that is gone
+    stopped.start()
+    expected = "10.0.0.3 slots=2\n10.0.0.2 slots=2\n"
+    assert stopped.hostfile.read_text() == expected
+    assert stopped.status()["generation"] == 5
+    stopped.ask("hosts", generation=5, hosts=old)
+    assert stopped.hostfile.read_text() == expected, "handed over again by who has not seen it"
+    stopped.ask("hosts", generation=6, hosts=[pod("other", "10.0.0.1"), *old[1:2]])
+    assert stopped.hostfile.read_text().startswith("10.0.0.1 "), "another launcher is not us"

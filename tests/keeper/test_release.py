@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import time
+from pathlib import Path
 
 import pytest
 
@@ -128,6 +130,92 @@ def test_host_files_of_another_cluster_are_left_alone(kept: Kept) -> None:
     kept.start()
     kept.ask("end", grace_seconds=1)
     assert kept.hostfile.exists()
+
+
+def claim(kept: Kept, cluster: str, made: bool) -> Path:
+    """Write what the local engine writes into a folder that clusters share."""
+    path = kept.host_folder / ".jupyter-elastic.json"
+    fields = {"cluster": cluster, "uid": os.geteuid(), "boot": "b", "state_file": "/s", "at": 1.0}
+    path.write_text(json.dumps({**fields, "made_folder": made}))
+    return path
+
+
+def release(kept: Kept) -> None:
+    prepared(kept)
+    kept.ask("rules", on_run_end="keep", deadline=1.0)
+    wait_for(lambda: not kept.folder.exists(), 15, "the release")
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_claim_goes_with_the_cluster(kept: Kept, made: bool) -> None:
+    path = claim(kept, "c1", made)
+    release(kept)
+    assert not path.exists()
+    assert kept.host_folder.exists() is not made
+    assert made or list(kept.host_folder.iterdir()) == []
+
+
+def test_shared_folder_that_somebody_else_uses_stays(kept: Kept) -> None:
+    path = claim(kept, "c1", True)
+    (kept.host_folder / "notes").touch()
+    release(kept)
+    assert not path.exists()
+    assert [one.name for one in kept.host_folder.iterdir()] == ["notes"]
+
+
+def test_claim_of_another_cluster_is_left_alone(kept: Kept) -> None:
+    path = claim(kept, "c2", True)
+    release(kept)
+    assert json.loads(path.read_text())["cluster"] == "c2"
+    assert kept.hostfile.exists(), "who has the folder has what is in it"
+
+
+def test_claim_is_removed_under_the_lock_of_its_folder(kept: Kept) -> None:
+    path = claim(kept, "c1", False)
+    prepared(kept)
+    held = os.open(kept.host_folder, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    kept.ask("rules", on_run_end="keep", deadline=1.0)
+    wait_for(lambda: (kept.folder / "ending.json").exists())
+    time.sleep(1)
+    assert path.exists()
+    assert (kept.base / "state.json").exists()
+    os.close(held)
+    wait_for(lambda: gone(kept), 15)
+    assert not path.exists()
+
+
+def test_own_folder_goes_with_the_cluster() -> None:
+    kept = Kept()
+    try:
+        own = kept.base / "hosts" / "c1"
+        kept.configure(host_folder=str(own), state_file="", lock_file="")
+        kept.start().hosts(1, 1)
+        assert (own / "hostfile").exists()
+        kept.ask("rules", on_run_end="keep", deadline=1.0)
+        wait_for(lambda: not kept.folder.exists(), 15, "the release")
+        assert not own.exists()
+        assert own.parent.exists()
+    finally:
+        kept.close()
+
+
+def test_killed_in_the_middle_it_writes_no_host_file_again(kept: Kept) -> None:
+    """The folder may be another cluster's by then."""
+    held = os.open(kept.base / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    path = claim(kept, "c1", False)
+    prepared(kept)
+    kept.ask("rules", on_run_end="keep", deadline=1.0)
+    wait_for(lambda: not path.exists(), 15)
+    kept.kill()
+    claim(kept, "c2", False)
+    kept.hostfile.write_text("10.0.0.1 slots=1\n")
+    kept.start()
+    os.close(held)
+    wait_for(lambda: not kept.folder.exists(), 15, "the release")
+    assert kept.hostfile.read_text() == "10.0.0.1 slots=1\n"
+    assert path.exists()
 
 
 @pytest.mark.parametrize(

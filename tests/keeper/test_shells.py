@@ -164,7 +164,9 @@ def test_long_line_is_typed_and_not_run(kept: Kept, program: str) -> None:
     assert not mark.exists()
     terminal.type("\r")
     wait_for(
-        lambda: mark.exists() and mark.read_text() == word + "\n", what="the line as it was typed"
+        lambda: mark.exists() and mark.read_text() == word + "\n",
+        30,  # zsh takes its time with so long a line
+        "the line as it was typed",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -115,17 +116,119 @@ def test_no_command(kept: Kept) -> None:
     assert ssh(kept, "127.0.0.2").returncode == 255
 
 
-def test_other_hosts_go_to_the_real_one(kept: Kept) -> None:
+def real_ssh(kept: Kept, text: str) -> None:
     real = kept.base / "real"
     real.mkdir()
-    kept.script("ssh", '#!/bin/sh\nfor one; do echo "[$one]"; done\n', real)
+    kept.script("ssh", text, real)
+
+
+ECHO = '#!/bin/sh\nfor one; do echo "[$one]"; done\n'
+POD, OTHER = "10.255.0.9", "10.255.0.10"
+
+
+def pod(address: str) -> dict[str, Any]:
+    return {"uid": f"u-{address}", "name": "w", "host": address, "slots": 1, "devices": []}
+
+
+def test_other_hosts_go_to_the_real_one(kept: Kept) -> None:
+    real_ssh(kept, ECHO)
     assert (
         ssh(kept, "-p", "22", "example.org", "a b", "c").stdout
         == "[-p]\n[22]\n[example.org]\n[a b]\n[c]\n"
     )
-    (kept.folder / "ssh_config").write_text("Host *\n")
-    assert ssh(kept, "example.org").stdout == f"[-F]\n[{kept.folder}/ssh_config]\n[example.org]\n"
-    assert ssh(kept, "-V").stdout.endswith("[-V]\n")
+    (kept.folder / "ssh_config").write_text("Host *\n  Port 2222\n")
+    assert ssh(kept, "example.org").stdout == "[example.org]\n", "our configuration is for ours"
+    assert ssh(kept, "-V").stdout == "[-V]\n"
+
+
+def test_pod_gets_our_configuration_and_its_identity_is_checked(kept: Kept) -> None:
+    real_ssh(kept, ECHO)
+    kept.ask("hosts", generation=2, hosts=[host(1), pod(POD)])
+    config = kept.folder / "ssh_config"
+    assert ssh(kept, POD, "true").stdout == f"[{POD}]\n[true]\n"
+    config.write_text(
+        "Host *\n  Port 2222\n  HostKeyAlias c1\n  StrictHostKeyChecking yes\n"
+        "  UserKnownHostsFile /k/one /k/two\n"
+    )
+    words = ("-o", "StrictHostKeyChecking=no", f"me@{POD}", "a b")
+    expected = [
+        "-o", "HostKeyAlias=c1", "-o", "StrictHostKeyChecking=yes",
+        "-o", "UserKnownHostsFile=/k/one /k/two", "-F", str(config), *words,
+    ]  # fmt: skip
+    assert ssh(kept, *words).stdout == "".join(f"[{word}]\n" for word in expected)
+    assert ssh(kept, POD).stdout.endswith(f"[-F]\n[{config}]\n[{POD}]\n"), "by hand as well"
+
+
+def test_pod_is_busy_while_a_command_runs_there(kept: Kept) -> None:
+    real_ssh(kept, "#!/bin/sh\n[ $# = 1 ] && exec sleep 60; exec sleep 61\n")
+    kept.ask("hosts", generation=2, hosts=[host(1), pod(POD), pod(OTHER)])
+    by_hand = background(kept, OTHER)
+    process = background(kept, "-o", "ConnectTimeout=10", POD, "train")
+    wait_for(lambda: kept.status()["busy_hosts"] == [POD])
+    one = rank(kept)
+    assert (one["pid"], one["uid"]) == (process.pid, f"u-{POD}")
+    kept.hosts(3, 1)
+    time.sleep(1.2)
+    assert kept.status()["busy_hosts"] == [POD], "it left the list, its rank has not ended"
+    process.terminate()
+    assert process.wait(10) == -signal.SIGTERM
+    wait_for(lambda: kept.status()["busy_hosts"] == [])
+    by_hand.kill()
+    by_hand.wait()
+
+
+def test_pod_that_left_is_refused(kept: Kept) -> None:
+    real_ssh(kept, ECHO)
+    kept.ask("hosts", generation=2, hosts=[host(1), pod(POD), pod(OTHER)])
+    kept.ask("hosts", generation=3, hosts=[host(1), pod(POD)])
+    kept.ask("hosts", generation=4, hosts=[host(1)])
+    kept.kill()
+    kept.start()
+    for address in (POD, OTHER):
+        done = ssh(kept, address, "true")
+        assert (done.returncode, done.stdout) == (255, "")
+        assert "any more" in done.stderr
+    kept.ask("hosts", generation=5, hosts=[host(1), pod(OTHER)])
+    assert ssh(kept, OTHER, "true").returncode == 0, "it came back"
+    assert ssh(kept, POD, "true").returncode == 255
+
+
+def test_ssh_of_a_run_that_is_over_ends(kept: Kept) -> None:
+    real_ssh(kept, "#!/bin/sh\nexec sleep 60\n")
+    kept.ask("hosts", generation=2, hosts=[host(1), pod(POD)])
+    process = background(kept, POD, "train", JUPYTER_ELASTIC_RUN="over")
+    wait_for(lambda: kept.status()["busy_hosts"] == [POD])
+    assert process.wait(20) == -signal.SIGTERM
+
+
+def own_address() -> str:
+    """Return an address of this machine that is no loopback one; empty when it has none."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+        except OSError:
+            return ""
+        return str(probe.getsockname()[0])
+
+
+def test_launcher_that_goes_to_itself(kept: Kept) -> None:
+    own = own_address()
+    if not own or own.startswith("127."):
+        pytest.skip("this machine has no address beside the loopback ones")
+    real_ssh(kept, ECHO)
+    kept.ask("hosts", generation=2, hosts=[{**pod(own), "devices": [3]}, pod(POD)])
+    (kept.folder / "ssh_config").write_text("Port 2222\n")
+    done = ssh(kept, own, "echo $JUPYTER_ELASTIC_PLACE ${CUDA_VISIBLE_DEVICES-all}; exit 3")
+    assert (done.stdout, done.returncode) == (f"{own} all\n", 3)
+    process = background(kept, own, "sleep 67")
+    wait_for(lambda: kept.status()["busy_hosts"] == [own])
+    process.terminate()
+    assert process.wait(10) == 128 + signal.SIGTERM
+    assert ssh(kept, own).returncode == 255
+    # An old list names an address that is somebody else's by now: that is another machine.
+    kept.ask("hosts", generation=3, hosts=[pod("192.0.2.77"), pod(own)])
+    assert ssh(kept, "192.0.2.77", "true").stdout.endswith("[192.0.2.77]\n[true]\n")
+    assert ssh(kept, own, "true").stdout.endswith(f"[{own}]\n[true]\n"), "it is not the launcher"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])

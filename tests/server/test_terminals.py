@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 
 from .waiting import eventually
 
@@ -130,3 +131,43 @@ async def test_no_keeper(call, create, engine, tmp_path):
     assert (answer.status, answer.body["code"]) == (503, "keeper_unreachable")
     engine.channels[cid].set(reachable=True, since=8.0)
     await eventually(call, cid, state="ready")
+
+
+def argv_of(manager, name):
+    """The command that a terminal was started with."""
+    return manager.terminals[name].ptyproc.argv
+
+
+async def test_a_name_of_ours_shows_its_shell(call, create, tmp_path, jp_serverapp):
+    """JupyterLab asks for the terminal by its old name when a page is loaded again."""
+    cid = await cluster_with_script(call, create, tmp_path)
+    opened = (await call("POST", f"clusters/{cid}/terminals")).body
+    manager = jp_serverapp.web_app.settings["terminal_manager"]
+    attach = argv_of(manager, opened["name"])
+    await manager.terminate_all()
+    for name in (opened["name"], f"{opened['name']}_2"):
+        manager.create(name=name, cwd=str(tmp_path))
+        assert argv_of(manager, name) == attach
+    plain = manager.create(name="elastic_", cwd=str(tmp_path))
+    assert argv_of(manager, plain["name"]) != attach
+    await manager.terminate_all()
+
+
+async def test_a_shell_that_is_gone_is_said_to_be(call, create, tmp_path, jp_serverapp):
+    cid = await cluster_with_script(call, create, tmp_path)
+    await call("POST", f"clusters/{cid}/terminals")
+    manager = jp_serverapp.web_app.settings["terminal_manager"]
+    manager.create(name="elastic_gone1")
+    argv = argv_of(manager, "elastic_gone1")
+    assert argv[-2].endswith("terminal_wait.py")
+    shown = ""
+    while "Press Enter" not in shown:
+        shown += (
+            manager.terminals["elastic_gone1"].read_buffer.popleft()
+            if (manager.terminals["elastic_gone1"].read_buffer)
+            else ""
+        )
+        await asyncio.sleep(0.05)
+    assert "This shell has ended." in shown
+    assert not os.path.exists(argv[-1]), "the answer is taken away"
+    await manager.terminate_all()

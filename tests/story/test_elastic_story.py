@@ -127,8 +127,11 @@ async def test_survives_the_server_and_the_tab(elastic: Elastic, how: str) -> No
     elif how == "stop":
         server.stop()
     await elastic.progress.further(steps=20)
+    name = f"elastic_{before['shell']}"
     if how != "tab":
         server.start()
+        # A page that is loaded again asks at once for the terminal it had.
+        server.post("../api/terminals", {"name": name})
     server.wait(
         lambda: len(server.get("clusters")["clusters"]) == 1, seconds=10, what="the same cluster"
     )
@@ -141,7 +144,8 @@ async def test_survives_the_server_and_the_tab(elastic: Elastic, how: str) -> No
     server.wait_ready(elastic.id, 2)
 
     opened = server.post(f"clusters/{elastic.id}/terminals", {"shell": before["shell"]})
-    async with Terminal(server, opened["name"]) as terminal:
+    assert opened["name"] == name, "one tab for one shell"
+    async with Terminal(server, name) as terminal:
         await terminal.expect(r"own_elastic\.py")  # what was shown before is shown again
         await terminal.type("\x03")
         await terminal.expect(r"\n.*[$#] $", seconds=60)

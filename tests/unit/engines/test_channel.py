@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from jupyter_elastic.engines import conversation as module
 from jupyter_elastic.engines.base import KeeperStatus, ReleaseRules, ShellRequest
-from jupyter_elastic.engines.local import channel as module
 from jupyter_elastic.engines.local.channel import LocalChannel
 from jupyter_elastic.errors import BadInput, Conflict, ElasticError, NotFound, TooLarge, Unreachable
 from jupyter_elastic.models import HostEntry, HostList

@@ -17,11 +17,13 @@ from hypothesis import strategies as st
 
 from jupyter_elastic.keeper import (
     build,
+    claims,
     environment,
     files,
     frames,
     identity,
     paths,
+    places,
     processes,
     ring,
 )
@@ -332,6 +334,7 @@ class TestProgram:
     def test_same_sources_same_bytes_and_nothing_foreign(self, tmp_path: Path) -> None:
         assert build.packed() == build.packed()
         names = zipfile.ZipFile(io.BytesIO(build.packed())).namelist()
+        assert "keeper/kube/__init__.py" in names, "packages in it as well"
         assert "__main__.py" in names
         assert all(name == "__main__.py" or name.startswith("keeper/") for name in names)
         target = tmp_path / "keeper.pyz"
@@ -375,3 +378,26 @@ class TestProgram:
         )
         assert done.returncode == 2
         assert done.stderr.startswith("usage:")
+
+
+class TestOwnAddress:
+    @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+    def test_of_this_machine(self, host: str) -> None:
+        assert places.is_own_address(host)
+
+    @pytest.mark.parametrize("host", ["192.0.2.1", "no-such-name.invalid", "a" * 70])
+    def test_of_another(self, host: str) -> None:
+        assert not places.is_own_address(host)
+
+
+class TestClaims:
+    def test_folder_that_is_gone(self, tmp_path: Path) -> None:
+        assert claims.give_back(str(tmp_path / "none"), "c", lambda: pytest.fail("nothing to do"))
+
+    @pytest.mark.parametrize("text", ["", "[]", '{"cluster": "c"'])
+    def test_claim_that_cannot_be_read_is_no_reason_to_remove_the_folder(
+        self, tmp_path: Path, text: str
+    ) -> None:
+        (tmp_path / claims.CLAIM).write_text(text)
+        assert claims.give_back(str(tmp_path), tmp_path.name, lambda: None)
+        assert (tmp_path / claims.CLAIM).read_text() == text

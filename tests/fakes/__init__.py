@@ -1,0 +1,1 @@
+"""Stand-ins for what the tests cannot have here: a Kubernetes API server and a bad network."""
