@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from .engines.base import Engine
 from .errors import BadInput
 from .frameworks import known_frameworks
+from .kubernetes_traits import KubernetesTraits
 from .manager import ManagerConfig
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def _kubernetes(config: ManagerConfig) -> Engine:
     from .engines.kubernetes.settings import from_settings
     from .keeper.paths import runtime_dir
 
-    settings = dict(config.kubernetes)
+    settings = {**KubernetesTraits().kubernetes_settings(), **config.kubernetes}
 
     def connect() -> Access:
         from .engines.kubernetes.connection import connect

@@ -86,6 +86,12 @@ class ElasticTraits(KubernetesTraits):
         help="Seconds the offer to wait, delete or keep stays open after the grace, "
         "before the container is deleted.",
     ).tag(config=True)
+    join_batch = Float(
+        0.0,
+        min=0,
+        help="Seconds that newcomers of a live elastic run wait for others that are about to be "
+        "ready: each change of the list interrupts training for seconds.",
+    ).tag(config=True)
     release_policy = CaselessStrEnum(
         ["ask", "release", "keep"],
         default_value="ask",
@@ -168,6 +174,7 @@ class ElasticTraits(KubernetesTraits):
             drain_grace=self.drain_grace,
             drain_grace_with_run=self.drain_grace_with_run,
             drain_answer=self.drain_answer,
+            join_batch=self.join_batch,
             release_policy=self.release_policy,
             release_after=self.release_after,
             idle_release=self.idle_release,

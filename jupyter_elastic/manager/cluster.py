@@ -17,7 +17,8 @@ from ..engines.base import (
 from ..engines.tasks import wait_or_timeout
 from ..errors import Conflict, ElasticError, NotFound, Unreachable
 from ..hostfile.membership import next_look, next_members
-from ..models import HostList, Offer, Reason
+from ..models import HostEntry, HostList, Offer, Reason
+from ..planning.joining import Announcer, batched, live_elastic
 from ..planning.reconcile import Commit, Publish, Remove, next_steps
 from ..telemetry import audit
 from .config import ManagerConfig
@@ -66,6 +67,7 @@ class ClusterLoop:
         self._published: tuple[int, float] = (0, 0.0)
         self._rules: ReleaseRules | None = None
         self._retry = FIRST_RETRY
+        self._announcer = Announcer()
 
     @property
     def id(self) -> str:
@@ -172,14 +174,14 @@ class ClusterLoop:
         """Make the next steps once; return the seconds until it is worth looking again."""
         now = self._now()
         agreed = self.facts.host_list
-        members = next_members(self.facts, agreed, now)
+        members, joins_at = self._members(now)
         steps = next_steps(
             self.facts, self.keeper, members, now, answer_seconds=self._config.drain_answer
         )
         if steps.offers != self.offers:
             self.offers = steps.offers
             self._changed(self.id)
-        looks = (steps.wake_at, next_look(self.facts, agreed, now))
+        looks = (steps.wake_at, joins_at, next_look(self.facts, agreed, now))
         again = [max(0.05, instant - now) for instant in looks if instant is not None]
         for action in steps.actions:
             if isinstance(action, Commit):
@@ -193,6 +195,15 @@ class ClusterLoop:
                 await self._remove(action)
         await self._set_rules()
         return min(again, default=None)
+
+    def _members(self, now: float) -> tuple[tuple[HostEntry, ...], float | None]:
+        """Return the list that should be agreed on now, and when it changes by time alone."""
+        members = next_members(self.facts, self.facts.host_list, now)
+        if not members or live_elastic(self.keeper) is None:
+            return self._announcer.apply(self.facts, self.keeper, members, now)
+        members, waits = batched(self.facts, members, self._config.join_batch, now)
+        members, away = self._announcer.apply(self.facts, self.keeper, members, now)
+        return members, min((look for look in (waits, away) if look is not None), default=None)
 
     async def _publish(self, hosts: HostList, now: float) -> None:
         generation, at = self._published

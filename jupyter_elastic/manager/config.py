@@ -24,6 +24,7 @@ class ManagerConfig:
     drain_grace: float = 30.0
     drain_grace_with_run: float = 600.0
     drain_answer: float = 60.0
+    join_batch: float = 0.0
     release_policy: ReleasePolicy = "ask"
     release_after: float = 60.0
     idle_release: float | None = None

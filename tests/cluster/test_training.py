@@ -42,7 +42,9 @@ async def run_to_the_end(server: ClusterLab, cluster: Any, terminal: Terminal, p
 @pytest.mark.timeout(600)
 async def test_two_pods_then_four(lab: ClusterLab) -> None:
     before = lab.objects()
-    cluster = lab.create(script=str(lab.work / "where.py"), kernelspec="training", gpus_per_container=1)
+    cluster = lab.create(
+        script=str(lab.work / "where.py"), kernelspec="training", gpus_per_container=1
+    )
     terminal, text = await launch(lab, cluster)
     assert text == "horovodrun -np 2 --hostfile /etc/mpi/hostfile python where.py"
     assert lab.cluster(cluster["id"])["runs"] == [], "typed text must not run"

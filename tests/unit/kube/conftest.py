@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import threading
 import time
@@ -72,6 +73,17 @@ def same_as_list(reflector: Reflector, api: Api) -> bool:
     """Whether the cache equals a fresh list."""
     items, _ = api.list(PODS)
     return reflector.objects() == {item["metadata"]["uid"]: item for item in items}
+
+
+def line(kind: str, name: str, version: str, uid: str = "", **more: Any) -> bytes:
+    """Return one event as a server writes it."""
+    metadata = {"name": name, "uid": uid or f"uid-{name}", "resourceVersion": version}
+    return json.dumps({"type": kind, "object": {"metadata": metadata, **more}}).encode() + b"\n"
+
+
+def event_watch(kube: FakeKube, *lines: bytes, **more: Any) -> Any:
+    """Let the next watch of pods say just this."""
+    return kube.fail(verb="watch", resource="pods", action="lines", lines=list(lines), **more)
 
 
 class Watched:
