@@ -2,14 +2,15 @@
 
 PYTHON3 ?= python3
 VENV := .venv
+ENGINE ?= local
 
 .PHONY: help lab environment training test lint format bench cluster cluster-stop watch clean distclean
 
 help: ## list what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-lab: environment training ## prepare everything and open JupyterLab with the examples
-	@./scripts/open_lab.sh
+lab: environment training ## open JupyterLab with the examples; ENGINE=kubernetes: with real pods
+	@ENGINE="$(ENGINE)" ./scripts/open_lab.sh
 
 environment: ## JupyterLab, the tools and this package in .venv
 	@$(PYTHON3) scripts/check_system.py lab

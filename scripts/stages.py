@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -84,6 +85,41 @@ def pytest_stage(name: str, minutes: float) -> Stage:
     return Stage(name, [command], folder, lambda: junit_count(report), minutes)
 
 
+def cluster_stage() -> Stage:
+    """Return the stage that runs real pods on a real API server and kubelet."""
+    folder, report, seen = REPO / "tests" / "cluster", RESULTS / "cluster.xml", "cluster-ui.json"
+    scripts, python = REPO / "scripts", str(BIN / "python")
+    commands = [
+        # Minutes of building once per machine; a test would run into its time limit.
+        [sys.executable, str(scripts / "cluster.py"), "build", "--kwok-nodes=1"],
+        [python, "-m", "pytest", str(folder), f"--junit-xml={report}"],
+        [sys.executable, str(scripts / "cluster_ui.py")],
+    ]
+
+    def count() -> tuple[int, int]:
+        parts = (junit_count(report), playwright_count(RESULTS / seen))
+        # Neither may be missing: what did not run has not passed.
+        return (
+            (sum(one[0] for one in parts), sum(one[1] for one in parts))
+            if all(one[0] for one in parts)
+            else (0, 0)
+        )
+
+    return Stage("cluster", commands, folder, count, 50, environment=browser(seen))
+
+
+def browser(report: str) -> dict[str, str]:
+    """Return the variables of Playwright: the system's Chromium, and where the report goes."""
+    names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
+    chromium = os.environ.get("CHROMIUM_PATH") or next(filter(None, map(shutil.which, names)), "")
+    return {
+        "CHROMIUM_PATH": chromium,
+        "PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD": "1",
+        "PLAYWRIGHT_HTML_OPEN": "never",
+        "PLAYWRIGHT_JSON_OUTPUT_NAME": str(RESULTS / report),
+    }
+
+
 def lint_stage() -> Stage:
     """Return the stage of linters and type checks."""
     jlpm = str(BIN / "jlpm")
@@ -124,19 +160,13 @@ def ui_stage() -> Stage:
     """Return the stage that drives a real JupyterLab in the system's Chromium."""
     folder, report = REPO / "ui-tests", RESULTS / "ui.json"
     jlpm = str(BIN / "jlpm")
-    names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
-    chromium = os.environ.get("CHROMIUM_PATH") or next(filter(None, map(shutil.which, names)), "")
-    environment = {
-        "CHROMIUM_PATH": chromium,
-        "PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD": "1",
-        "PLAYWRIGHT_HTML_OPEN": "never",
-        "PLAYWRIGHT_JSON_OUTPUT_NAME": str(report),
-    }
     commands = [
         [jlpm, "install", "--immutable"],
         [jlpm, "playwright", "test", "--reporter=list,json"],
     ]
-    return Stage("ui", commands, folder, lambda: playwright_count(report), 30, folder, environment)
+    return Stage(
+        "ui", commands, folder, lambda: playwright_count(report), 30, folder, browser("ui.json")
+    )
 
 
 def all_stages() -> list[Stage]:
@@ -152,5 +182,6 @@ def all_stages() -> list[Stage]:
         wheel_stage(),
         pytest_stage("faults", 20),
         pytest_stage("story", 20),
+        cluster_stage(),
         ui_stage(),
     ]

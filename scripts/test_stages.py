@@ -23,7 +23,7 @@ from steps import REPO, VENV, path_with
 from training_env import cache_root
 
 # These need the environment with a real Horovod.
-NEED_TRAINING = {"story", "ui"}
+NEED_TRAINING = {"story", "cluster", "ui"}
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,15 @@ export function largestSize(cluster: ICluster): number {
   return Math.max(1, cluster.limit.size, cluster.target);
 }
 
+/** Sizes that a hand can set a slider to; larger ones are for the number field. */
+const EASY_SIZES = 16;
+
+/** The end of the slider. */
+export function sliderEnd(cluster: ICluster): number {
+  const easy = Math.max(EASY_SIZES, 2 * cluster.target);
+  return Math.min(largestSize(cluster), easy);
+}
+
 /** Whether `revision` is news to somebody who knows `known`. A new server is a new epoch. */
 export function isNewer(revision: IRevision, known: IRevision | null): boolean {
   return (

@@ -1,5 +1,6 @@
 """Configuration of a server under test; servers.js says which one it is."""
 
+import json
 import os
 import tempfile
 
@@ -47,7 +48,9 @@ TROUBLE = {
 }
 
 elastic = c.ElasticExtensionApp
-if kind == "local":
+if kind == "kubernetes":
+    elastic.update(json.loads(os.environ["ELASTIC_UI_TRAITS"]))
+elif kind == "local":
     elastic.shared_folder = os.environ["ELASTIC_UI_HOST_FOLDER"]
 else:
     elastic.engines = ["fake"]

@@ -41,18 +41,10 @@ module.exports = {
       args
     }
   },
-  projects: [
-    {
-      name: 'local',
-      testDir: 'tests/local',
-      use: { baseURL: url('local') }
-    },
-    { name: 'fake', testDir: 'tests/fake', use: { baseURL: url('fake') } },
-    {
-      name: 'trouble',
-      testDir: 'tests/trouble',
-      use: { baseURL: url('trouble') }
-    }
-  ],
+  projects: KINDS.map(kind => ({
+    name: kind,
+    testDir: `tests/${kind}`,
+    use: { baseURL: url(kind) }
+  })),
   webServer: KINDS.map(webServer)
 };

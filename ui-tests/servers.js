@@ -12,8 +12,8 @@ const path = require('path');
 const repo = path.resolve(__dirname, '..');
 const python = process.env.JUPYTER_ELASTIC_PYTHON || 'python';
 
-/** Real containers and a real training; a scripted cluster; one that has trouble. */
-const KINDS = ['local', 'fake', 'trouble'];
+/** Places and a real training; a scripted cluster; one that has trouble; pods, where scripts/cluster_ui.py asks for them. */
+const KINDS = (process.env.ELASTIC_UI_KINDS || 'local,fake,trouble').split(',');
 
 /** What the runner decides once. */
 function decide(name, value) {
@@ -94,6 +94,7 @@ function environment(kind) {
     ELASTIC_UI_KIND: kind,
     ELASTIC_UI_FOLDER: folder,
     ELASTIC_UI_HOST_FOLDER: hostFolder,
+    ELASTIC_UI_TRAITS: process.env.ELASTIC_UI_TRAITS || '',
     ELASTIC_UI_PORT: port(kind),
     HOME: home(kind),
     JUPYTERLAB_GALATA_ROOT_DIR: path.join(home(kind), 'work'),

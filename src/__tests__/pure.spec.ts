@@ -16,7 +16,7 @@ import {
 } from '../format';
 import { notebookCode } from '../notebookcode';
 import { RequestError } from '../request';
-import { isNewer, parseRevision } from '../state';
+import { isNewer, parseRevision, sliderEnd } from '../state';
 import { bannerOfEngine, bannerOfProblem } from '../trouble';
 import { joinWords, splitWords, UnclosedQuote } from '../words';
 import { summaryWords } from '../wording';
@@ -44,6 +44,18 @@ describe('words', () => {
       expect(splitWords(joinWords([word, 'x']))).toEqual([word, 'x']);
     }
   );
+});
+
+describe('the slider', () => {
+  it('ends where a hand can still set it', () => {
+    const at = (target: number, size: number): number =>
+      sliderEnd(makeCluster({ target, limit: { size, text: '' } }));
+    expect(at(2, 8)).toBe(8);
+    expect(at(2, 1000)).toBe(16);
+    expect(at(20, 1000)).toBe(40);
+    expect(at(900, 1000)).toBe(1000);
+    expect(at(4, 2)).toBe(4);
+  });
 });
 
 describe('format', () => {

@@ -2,12 +2,12 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 import type { ICluster } from '../api';
 import { parseWhole } from '../format';
-import { containersFor, elasticRun, largestSize } from '../state';
+import { containersFor, elasticRun, largestSize, sliderEnd } from '../state';
 import type { IElasticActions, IElasticModel } from '../tokens';
 import { gpuWords } from '../wording';
 import { Button } from './Button';
 import { PlanText } from './PlanText';
-import { ScaleMarks } from './ScaleMarks';
+import { ScaleLegend, ScaleMarks } from './ScaleMarks';
 import { useAction } from './useAction';
 import { usePlan } from './usePlan';
 
@@ -27,12 +27,20 @@ export function ScaleControl(props: IScaleControlProps): React.JSX.Element {
   const [typed, setTyped] = React.useState<string | null>(null);
   const draft = model.draft(cluster.id);
   const value = draft ?? cluster.target;
-  const largest = largestSize(cluster);
+  const largest = sliderEnd(cluster);
   const { plan, problem } = usePlan(model, cluster, draft);
   const over = cluster.state === 'releasing' || cluster.state === 'ended';
   const last = cluster.last_change;
   const atLimit = cluster.target >= cluster.limit.size;
   const pending = draft !== null || typed !== null;
+  const marks = {
+    largest,
+    ready: cluster.ready,
+    target: cluster.target,
+    limit: cluster.limit.size,
+    range: Private.range(cluster),
+    trans
+  };
 
   const restore = (): void => {
     setTyped(null);
@@ -92,17 +100,11 @@ export function ScaleControl(props: IScaleControlProps): React.JSX.Element {
             aria-describedby={`${id}-plan`}
             onChange={event => choose(Number(event.target.value))}
           />
-          <ScaleMarks
-            largest={largest}
-            ready={cluster.ready}
-            target={cluster.target}
-            limit={cluster.limit.size}
-            range={Private.range(cluster)}
-            trans={trans}
-          />
+          <ScaleMarks {...marks} />
         </div>
         <span aria-hidden="true">{largest}</span>
       </div>
+      <ScaleLegend {...marks} />
       <form
         className="jp-ElasticRow"
         noValidate
@@ -115,7 +117,7 @@ export function ScaleControl(props: IScaleControlProps): React.JSX.Element {
           className="jp-ElasticInput jp-ElasticScale-number"
           type="number"
           min={1}
-          max={largest}
+          max={largestSize(cluster)}
           step={1}
           aria-label={trans.__('Number of containers')}
           aria-invalid={typed !== null}
