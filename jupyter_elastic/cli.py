@@ -105,7 +105,7 @@ def _status(client: Client, words: argparse.Namespace) -> answers.Shown:
 
 def _create(client: Client, words: argparse.Namespace) -> answers.Shown:
     fields = ask.new_cluster(words)
-    name = words.name or ask.free_name(client.clusters())
+    name = ask.free_name(client.clusters()) if words.name is None else words.name
     if words.plan:
         return answers.show_plan(client.plan_create(name, **fields), done=False, name=name)
     made = client.create(name, **fields)
@@ -140,7 +140,7 @@ def _command(client: Client, words: argparse.Namespace) -> answers.Shown:
 
 
 def _release(client: Client, words: argparse.Namespace) -> answers.Shown:
-    cluster = client.cluster(words.cluster)
+    cluster = client.only(words.cluster)
     client.release(cluster=cluster.id, stop_runs=words.stop_runs, wait=words.wait)
     return answers.show_release(cluster, gone=words.wait is not None)
 

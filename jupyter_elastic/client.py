@@ -110,6 +110,10 @@ class Client:
             self.last = found.id
         return found
 
+    def only(self, cluster: str | None = None) -> Cluster:
+        """Return one cluster as :meth:`cluster`, but never guess: for what cannot be undone."""
+        return choose(self.clusters(), cluster, None)
+
     def create(
         self,
         name: str,

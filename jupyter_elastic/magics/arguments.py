@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -71,6 +72,20 @@ CREATE = (
 )
 
 
+def _with_help(method: F) -> F:
+    """Let ``--help`` show what the magic takes instead of doing it."""
+
+    @functools.wraps(method)
+    def answer(self: Any, line: str) -> Any:
+        if not {"-h", "--help"} & set(line.split()):
+            return method(self, line)
+        magic: Any = getattr(self, method.__name__)
+        print(magic.parser.format_help(), end="")
+        return None
+
+    return cast(F, answer)
+
+
 def magic_with(*arguments: Argument) -> Callable[[F], F]:
     """Make a method a line magic with these arguments and a help that shows them."""
     from IPython.core import magic, magic_arguments
@@ -79,7 +94,7 @@ def magic_with(*arguments: Argument) -> Callable[[F], F]:
     line_magic: Any = magic.line_magic
 
     def decorate(method: F) -> F:
-        decorated = line_magic(method)
+        decorated = line_magic(_with_help(method))
         # Decorators apply from the inside out, and the help shows them in the reverse order.
         for item in reversed(arguments):
             decorated = arguing.argument(*item.names, **item.keywords)(decorated)

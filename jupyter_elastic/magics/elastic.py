@@ -52,7 +52,7 @@ class ElasticMagics(Magics):
         if "kernelspec" not in fields:
             fields["kernelspec"] = ask.kernel_of(client.options(), os.path.abspath(sys.executable))
         fields = {key: value for key, value in fields.items() if value is not None}
-        name = words.name or ask.free_name(client.clusters())
+        name = ask.free_name(client.clusters()) if words.name is None else words.name
         if words.plan:
             return answers.show_plan(client.plan_create(name, **fields), done=False, name=name)
         made = client.create(name, **fields)
@@ -115,7 +115,7 @@ class ElasticMagics(Magics):
 
     def _release(self, client: Client, words: Namespace) -> answers.Shown:
         wait = ask.seconds(words.wait)
-        cluster = client.cluster(words.cluster)
+        cluster = client.only(words.cluster)
         try:
             client.release(cluster=cluster.id, stop_runs=words.stop_runs, wait=wait)
         except KeyboardInterrupt:

@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 
 from ..engines.base import ClusterFacts, Engine, EngineSnapshot
 from ..engines.tasks import wait_or_timeout, within
-from ..errors import NotFound
+from ..errors import ElasticError, NotFound
 from ..frameworks import Framework, known_frameworks
 from ..models import Cluster, EngineStatus, Health, Limit, Reason, Revision, State
 from .cluster import ClusterLoop
@@ -236,8 +236,10 @@ class Manager:
                     await self._take(name, engine, snapshot)
                     self._first[name].set()
             except Exception as error:
-                _log.warning("Engine %s cannot be watched: %s", name, error, exc_info=True)
-                self._set_health(name, Health("failed", self.now(), str(error)[:200]))
+                if str(error) != self._health[name].text:  # once, and not at each try
+                    known = isinstance(error, ElasticError)
+                    _log.warning("Engine %s cannot be watched: %s", name, error, exc_info=not known)
+                self._set_health(name, Health("failed", self.now(), str(error)))
                 self._first[name].set()
             await asyncio.sleep(delay)
             delay = min(LAST_RETRY, delay * 2)

@@ -155,6 +155,30 @@ def test_release_asks_about_a_live_run(notebook: Kernel, standin: StandIn) -> No
     assert standin.clusters == {}
 
 
+def test_release_of_one_of_several_names_it(notebook: Kernel, standin: StandIn) -> None:
+    assert notebook.run("%elastic_create second").status == "ok"
+    done = notebook.run("%elastic_release")
+    assert "There are 2 clusters: tthvd (tthvd-abc123), second" in done.stderr
+    assert len(standin.clusters) == 2
+    assert notebook.run("%elastic_release --cluster second").status == "ok"
+    assert list(standin.clusters) == ["tthvd-abc123"]
+
+
+def test_an_empty_name_is_sent_as_it_is(notebook: Kernel, standin: StandIn) -> None:
+    notebook.run('%elastic_create ""')
+    assert "training" not in {one.name for one in standin.clusters.values()}
+
+
+@pytest.mark.parametrize("magic", ["create", "scale", "status", "hosts", "command", "release"])
+def test_help_instead_of_doing_it(notebook: Kernel, standin: StandIn, magic: str) -> None:
+    for option in ("--help", "-h"):
+        done = notebook.run(f"%elastic_{magic} {option}")
+        assert (done.status, done.stderr) == ("ok", "")
+        assert f"%elastic_{magic}" in done.stdout
+        assert "--server" in done.stdout
+    assert list(standin.clusters) == ["tthvd-abc123"]
+
+
 def test_help_shows_the_arguments(notebook: Kernel) -> None:
     done = notebook.run("print(get_ipython().find_line_magic('elastic_scale').__doc__)")
     assert re.search(r"elastic_scale.*SIZE", done.stdout, re.DOTALL)
