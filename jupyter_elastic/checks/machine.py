@@ -8,6 +8,7 @@ import socket
 import subprocess
 from pathlib import Path
 
+from ..engines.local.folders import read_claim
 from .check import Check
 
 _KEEPER_FLOOR = (3, 8)
@@ -39,6 +40,14 @@ def host_folder(base_folder: str, shared_folder: str) -> Check:
     """Check where host files can be written."""
     name = "host file folder"
     own_it = f"sudo install -d -o {os.getuid()} {shared_folder}"
+    claim = read_claim(Path(shared_folder))
+    if claim is not None:
+        text = (
+            f"{shared_folder} belongs to the cluster {claim.cluster}, whose record is "
+            f"{claim.state_file}; every other one uses {base_folder}/<cluster>"
+        )
+        remedy = f"Release {claim.cluster}. Where no panel shows it any more, remove its record."
+        return Check(name, None, text, remedy)
     if _writable(shared_folder):
         return Check(name, True, f"{shared_folder} can be used by one cluster at a time")
     if not _writable(base_folder):

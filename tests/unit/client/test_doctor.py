@@ -16,6 +16,7 @@ import pytest
 
 from jupyter_elastic import doctor
 from jupyter_elastic.checks import clusters, environments, installed, machine
+from jupyter_elastic.engines.local import folders
 from jupyter_elastic.keeper import identity
 
 Patch = pytest.MonkeyPatch
@@ -114,6 +115,17 @@ def test_terminals(monkeypatch: Patch) -> None:
     assert found.fix.endswith("jupyter_server_terminals terminado prometheus_client")
     there.clear()
     assert installed.terminals().ok is None
+
+
+def test_whose_the_host_folder_is(tmp_path: Path) -> None:
+    shared, base = tmp_path / "mpi", tmp_path / "base"
+    record = str(tmp_path / "clusters" / "tthvd-abc234.json")
+    assert folders.claim_shared(shared, folders.Claim("tthvd-abc234", 0, "b", record, 1.0))
+    found = machine.host_folder(str(base), str(shared))
+    assert found.ok is None
+    assert "belongs to the cluster tthvd-abc234" in found.text
+    assert record in found.text
+    assert "Release tthvd-abc234" in found.fix
 
 
 def test_host_folder(tmp_path: Path, monkeypatch: Patch) -> None:
