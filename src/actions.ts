@@ -126,13 +126,33 @@ export class ElasticActions implements IElasticActions {
 
   async showRunLog(id: string, run: string): Promise<void> {
     const read = (): Promise<string> => this._model.api.runLog(id, run);
-    await showLog(this._trans.__('Output of the run'), read, this._trans);
+    const grows = (): boolean =>
+      !!this._model
+        .cluster(id)
+        ?.runs.some(item => item.id === run && isLive(item));
+    await showLog(
+      this._trans.__('Output of the run'),
+      read,
+      grows,
+      this._trans
+    );
   }
 
   async showContainerLog(id: string, container: string): Promise<void> {
     const read = (): Promise<string> =>
       this._model.api.containerLog(id, container);
-    await showLog(this._trans.__('Output of %1', container), read, this._trans);
+    const grows = (): boolean =>
+      !!this._model
+        .cluster(id)
+        ?.containers.some(
+          item => item.name === container && item.state !== 'failed'
+        );
+    await showLog(
+      this._trans.__('Output of %1', container),
+      read,
+      grows,
+      this._trans
+    );
   }
 
   async removeContainer(

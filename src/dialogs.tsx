@@ -132,22 +132,25 @@ export async function confirmStop(
   });
 }
 
-/** Show an output, its end first. */
+/** Show an output, its end first; while it grows it is followed. */
 export async function showLog(
   title: string,
   read: () => Promise<string>,
+  grows: () => boolean,
   trans: TranslationBundle
 ): Promise<void> {
   let shown = await read();
+  const onRead = (text: string): void => {
+    shown = text;
+  };
   const { button } = await showDialog({
     title,
     body: (
       <LogText
         first={shown}
         read={read}
-        onRead={text => {
-          shown = text;
-        }}
+        grows={grows}
+        onRead={onRead}
         trans={trans}
       />
     ),

@@ -17,6 +17,7 @@ export class LaunchTerminals {
   constructor(options: LaunchTerminals.IOptions) {
     this._api = options.api;
     this._commands = options.commands;
+    this._opened = options.opened;
     this._terminals = options.terminals;
     this._trans = options.trans;
   }
@@ -24,6 +25,9 @@ export class LaunchTerminals {
   /** Open a terminal in the script's folder with the command typed, not run. */
   async openLaunch(id: string): Promise<void> {
     const { name, shell, launch } = await this._api.terminal(id);
+    if (launch !== null) {
+      this._opened(shell, id, launch.program);
+    }
     const outcome = await openTerminal({
       commands: this._commands,
       terminals: this._terminals,
@@ -109,6 +113,7 @@ export class LaunchTerminals {
   private _api: ElasticApi;
   private _commands: CommandRegistry;
   private _names = new Map<string, string>();
+  private _opened: LaunchTerminals.IOptions['opened'];
   private _terminals: Pick<TerminalManager, 'refreshRunning' | 'running'>;
   private _trans: TranslationBundle;
 }
@@ -118,6 +123,9 @@ export namespace LaunchTerminals {
   export interface IOptions {
     api: ElasticApi;
     commands: CommandRegistry;
+
+    /** Told of each new shell, its cluster's id and what is typed there, before its terminal is there. */
+    opened: (shell: string, cluster: string, program: string) => void;
     terminals: Pick<TerminalManager, 'refreshRunning' | 'running'>;
     trans: TranslationBundle;
   }

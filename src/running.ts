@@ -10,7 +10,7 @@ import { clusterIcon } from './icons';
 import { isLive } from './state';
 import type { IElasticModel } from './tokens';
 import { CommandIDs } from './tokens';
-import { clusterWord, summaryWords } from './wording';
+import { clusterWord, readyWords, runTitle } from './wording';
 
 /** One section of the Running panel. */
 export class ElasticRunning implements IRunningSessions.IManager {
@@ -20,7 +20,7 @@ export class ElasticRunning implements IRunningSessions.IManager {
     this._releaseAll = options.releaseAll;
     this._trans = options.trans;
     const trans = this._trans;
-    this.name = trans.__('Training Clusters');
+    this.name = trans.__('Clusters');
     this.shutdownLabel = trans.__('Release or stop');
     this.shutdownAllLabel = trans.__('Release All');
   }
@@ -75,8 +75,12 @@ export class ElasticRunning implements IRunningSessions.IManager {
       icon: (): LabIcon => clusterIcon,
       label: () => cluster.name,
       labelTitle: () =>
-        `${cluster.framework_title}, ${clusterWord(cluster.state, trans)}`,
-      detail: () => summaryWords([cluster], trans),
+        [
+          cluster.framework_title,
+          clusterWord(cluster.state, trans),
+          readyWords(cluster, trans)
+        ].join(', '),
+      detail: () => `${cluster.ready}/${cluster.target}`,
       open: () => {
         this._model.select(cluster.id);
         void this._commands.execute(CommandIDs.openPanel);
@@ -96,7 +100,7 @@ export class ElasticRunning implements IRunningSessions.IManager {
     return {
       context: `${cluster.id}/${run.id}`,
       icon: (): LabIcon => terminalIcon,
-      label: () => run.text,
+      label: () => runTitle(run),
       labelTitle: () => run.text,
       open: () =>
         void this._commands.execute(

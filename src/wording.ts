@@ -83,6 +83,12 @@ export function runWord(run: IRun, trans: TranslationBundle): string {
   return words[run.state] ?? run.state;
 }
 
+/** What a run trains: the script's name, else the program's. */
+export function runTitle(run: IRun): string {
+  const script = run.argv.find(word => word.endsWith('.py'));
+  return script?.split('/').pop() ?? run.program;
+}
+
 /** "launcher" or "worker". */
 export function roleWord(
   role: IContainer['role'],

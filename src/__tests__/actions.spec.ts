@@ -54,6 +54,7 @@ describe('ElasticActions', () => {
     const terminals = new LaunchTerminals({
       api: model.api,
       commands,
+      opened: () => undefined,
       terminals: {
         refreshRunning: async () => undefined,
         running: () => [][Symbol.iterator]()

@@ -161,7 +161,10 @@ describe('the Running panel section', () => {
     const running = new ElasticRunning({ model, commands, releaseAll, trans });
     const [item] = running.running({ mode: 'tree' });
     expect(item.label()).toBe('tthvd');
-    expect(item.children?.map(child => child.label())).toEqual([run.text]);
+    expect(item.detail?.()).toBe('2/2');
+    const [child] = item.children ?? [];
+    expect(child.label()).toBe('train.py');
+    expect(child.labelTitle?.()).toBe(run.text);
     expect(running.running({ mode: 'list' })).toHaveLength(2);
     item.shutdown?.();
     item.children?.[0].shutdown?.();

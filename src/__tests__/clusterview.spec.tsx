@@ -6,13 +6,11 @@ import {
   fireEvent,
   render,
   screen,
-  waitFor,
-  within
+  waitFor
 } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import * as React from 'react';
 import type { ICluster } from '../api';
-import { ContainersTable } from '../components/ContainersTable';
 import { ElasticView } from '../components/ElasticView';
 import { ErrorBoundary } from '../components/ErrorBoundary';
 import type { ElasticModel } from '../model';
@@ -21,7 +19,6 @@ import { CommandIDs } from '../tokens';
 import type { FakeServer } from './fixtures';
 import {
   makeCluster,
-  makeContainer,
   makeLaunch,
   makeOptions,
   makeRun,
@@ -31,79 +28,6 @@ import {
 import { makeActions, makeModel } from './stand';
 
 const ID = 'tthvd-abc234';
-
-describe('ContainersTable', () => {
-  afterEach(cleanup);
-
-  const gpu = { index: 0, name: 'NVIDIA P4', memory_bytes: 16 * 2 ** 30 };
-  const waiting = makeContainer({
-    uid: 'u2',
-    name: 'tthvd-q9m4d',
-    role: 'worker',
-    state: 'pending',
-    host: null,
-    reason: { code: 'no_node', text: 'No node has 1 free P4.', detail: '' }
-  });
-
-  const show = (cluster: ICluster, showGpus = true): void => {
-    const sample = {
-      container: 'tthvd-0',
-      cpu_percent: 80,
-      memory_bytes: 2 ** 30,
-      gpu_percent: [92],
-      gpu_memory_bytes: [14 * 2 ** 30]
-    };
-    render(
-      <ContainersTable
-        cluster={cluster}
-        samples={[sample]}
-        showGpus={showGpus}
-        commands={new CommandRegistry()}
-        trans={trans}
-      />
-    );
-  };
-
-  it('is a table with a caption and headings', () => {
-    show(makeCluster());
-    const table = screen.getByRole('table', { name: 'Containers of tthvd' });
-    const columns = within(table)
-      .getAllByRole('columnheader')
-      .map(cell => cell.textContent);
-    expect(columns).toEqual(['Container', 'State', 'Host', 'Actions']);
-    expect(within(table).getAllByRole('rowheader')).toHaveLength(2);
-  });
-
-  it('says why a container is not ready, in words', () => {
-    show(makeCluster({ containers: [makeContainer(), waiting] }));
-    expect(screen.getByText('No node has 1 free P4.')).toBeTruthy();
-    expect(screen.getByText(/Pending/)).toBeTruthy();
-  });
-
-  it('shows GPUs and their use', () => {
-    show(makeCluster({ containers: [makeContainer({ gpus: [gpu] })] }));
-    expect(screen.getByRole('columnheader', { name: 'GPU' })).toBeTruthy();
-    expect(screen.getByText('P4')).toBeTruthy();
-    expect(screen.getByText('GPU 0: 92 % · 14.0 GiB of 16.0 GiB')).toBeTruthy();
-  });
-
-  it('shows the processor where there is no GPU', () => {
-    show(makeCluster());
-    expect(screen.getByText('CPU 80 % · 1.0 GiB')).toBeTruthy();
-  });
-
-  it('leaves GPUs out when the settings say so', () => {
-    show(makeCluster({ containers: [makeContainer({ gpus: [gpu] })] }), false);
-    expect(screen.queryByRole('columnheader', { name: 'GPU' })).toBeNull();
-  });
-
-  it('names the menu of each container', () => {
-    show(makeCluster());
-    expect(
-      screen.getByRole('button', { name: 'Actions of tthvd-x7k2p' })
-    ).toBeTruthy();
-  });
-});
 
 describe('ElasticView', () => {
   let model: ElasticModel;
@@ -195,11 +119,9 @@ describe('ElasticView', () => {
     await waitFor(() =>
       expect(button.getAttribute('aria-disabled')).toBe('false')
     );
-    expect(
-      screen.getByText(
-        'horovodrun -np 2 --hostfile /etc/mpi/hostfile python train.py'
-      )
-    ).toBeTruthy();
+    expect(screen.getByLabelText('Command').textContent).toBe(
+      'horovodrun -np 2 --hostfile /etc/mpi/hostfile python train.py'
+    );
     await userEvent.click(button);
     expect(actions.openLaunchTerminal).toHaveBeenCalledWith(ID);
     await userEvent.click(
@@ -315,6 +237,9 @@ describe('ElasticView', () => {
     };
     await show([makeCluster({ offers: [offer] })]);
     expect(screen.getByRole('timer').textContent).toMatch(/^0:4\d$/);
+    await userEvent.click(screen.getByRole('button', { name: 'Release now' }));
+    expect(actions.release).toHaveBeenCalledWith(ID);
+    expect(server.count(`POST clusters/${ID}/offers`)).toBe(0);
     server.answer(`POST clusters/${ID}/offers`, makeCluster());
     await userEvent.click(screen.getByRole('button', { name: 'Keep' }));
     await waitFor(() =>
@@ -343,6 +268,63 @@ describe('ElasticView', () => {
     expect(actions.stopRun).toHaveBeenCalledWith(ID, 'run1');
     await userEvent.click(screen.getByRole('button', { name: 'Terminal' }));
     expect(actions.openRunTerminal).toHaveBeenCalledWith(ID, 'run1');
+  });
+
+  it('shows the last run that ended and folds the others', async () => {
+    const ended = [1, 2, 3].map(n =>
+      makeRun({
+        id: `run${n}`,
+        state: 'ended',
+        started: 1000 * n,
+        ended: 1000 * n + n,
+        exit: 0,
+        argv: ['horovodrun', 'python', `/w/train${n}.py`]
+      })
+    );
+    await show([makeCluster({ runs: [makeRun(), ...ended] })]);
+    const fold = screen.getByText('Past runs (2)').closest('details');
+    expect(fold?.open).toBe(false);
+    const shown = [...document.querySelectorAll('.jp-ElasticRun')]
+      .filter(row => row.closest('details') === null)
+      .map(row => row.querySelector('b')?.textContent);
+    expect(shown).toEqual(['train.py', 'train3.py']);
+    expect(fold?.querySelectorAll('li')).toHaveLength(2);
+    expect(screen.queryByText('exit 0')).toBeNull();
+    const logs = screen.getAllByRole('button', { name: 'Log' });
+    await userEvent.click(logs[1]);
+    expect(actions.showRunLog).toHaveBeenCalledWith(ID, 'run3');
+  });
+
+  it('says why the host file is not in the usual folder', async () => {
+    const own = '/tmp/je/other-xyz';
+    const { hostfile } = makeCluster();
+    const other = makeCluster({
+      id: 'other-xyz',
+      name: 'other',
+      hostfile: { ...hostfile, folder: own, hostfile: `${own}/hostfile` }
+    });
+    await show([makeCluster(), other]);
+    expect(screen.queryByText(/etc.mpi (belongs|could)/)).toBeNull();
+    React.act(() => model.select('other-xyz'));
+    expect(screen.getByText('/etc/mpi belongs to tthvd.')).toBeTruthy();
+    server.state = makeState(2, [other]);
+    await React.act(() => model.refresh());
+    const why = screen.getByText('/etc/mpi could not be used here.');
+    expect(why.title).toContain('jupyter elastic doctor');
+    const reason = { code: 'x', text: 'It is held by old.', detail: '' };
+    other.hostfile.reason = reason;
+    server.state = makeState(3, [other]);
+    await React.act(() => model.refresh());
+    expect(screen.getByText('It is held by old.')).toBeTruthy();
+  });
+
+  it('keeps the words of the command in one piece', async () => {
+    await show([makeCluster()]);
+    const command = await screen.findByLabelText('Command');
+    expect(command.textContent).toBe(makeLaunch().text);
+    expect([...command.children].map(word => word.textContent)).toContain(
+      '--hostfile'
+    );
   });
 
   it('lets the person choose among clusters', async () => {

@@ -2,6 +2,7 @@ import { UseSignal } from '@jupyterlab/ui-components';
 import { cleanup, render, screen, waitFor } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import * as React from 'react';
+import { exampleDraft } from '../createdraft';
 import { CreateForm } from '../components/CreateForm';
 import type { ElasticModel } from '../model';
 import type { FakeServer } from './fixtures';
@@ -100,6 +101,31 @@ describe('CreateForm', () => {
       expect(creations()).toEqual([]);
     }
   );
+
+  it.each(['1', '2.5', '99'])(
+    'shows the limit while %j is typed',
+    async text => {
+      await userEvent.clear(size());
+      expect(screen.queryByRole('alert')).toBeNull();
+      await userEvent.type(size(), text);
+      expect(screen.queryByText(/1 launcher/)).toBeNull();
+      expect(screen.getByRole('alert').textContent).toMatch(
+        text === '99' ? 'At most 8: This machine has 8 places.' : 'from 2 on'
+      );
+    }
+  );
+
+  it('shows the example below the folder of the file browser', async () => {
+    const { options } = model;
+    if (options === null) {
+      throw new Error('no options');
+    }
+    React.act(() => model.setCreateDraft(exampleDraft(options, [])));
+    const script = screen.getByRole<HTMLInputElement>('combobox', {
+      name: 'Script'
+    });
+    expect(script.value).toBe('tensorflow2_mnist.py');
+  });
 
   it("shows the server's refusal at its field", async () => {
     server.answer(

@@ -118,7 +118,22 @@ describe('ScaleControl', () => {
   it('shows the range of a live elastic run in containers', async () => {
     const run = makeRun({ elastic: true, min_np: 2, max_np: 12 });
     await show({ slots: 2, runs: [run] });
-    expect(screen.getByText('run takes 1 to 6')).toBeTruthy();
+    expect(screen.getByText('run 1–6').title).toBe(
+      'The live run takes 1 to 6 containers.'
+    );
+  });
+
+  it('draws no two signs in one place', async () => {
+    const run = makeRun({ elastic: true, min_np: 1, max_np: 8 });
+    await show({ target: 8, ready: 8, runs: [run] });
+    const signs = (): (string | null)[] =>
+      [...document.querySelectorAll('.jp-ElasticMarks-mark')].map(
+        mark => mark.textContent
+      );
+    expect(signs()).toEqual(['◉']);
+    server.state = makeState(2, [makeCluster({ target: 9, ready: 7 })]);
+    await React.act(() => model.refresh());
+    expect(signs()).toEqual(['●', '○', '│']);
   });
 
   it('offers only sizes that the framework can train with', async () => {

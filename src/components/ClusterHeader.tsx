@@ -11,6 +11,7 @@ export interface IClusterHeaderProps {
   cluster: ICluster;
   clusters: readonly ICluster[];
   onSelect: (id: string) => void;
+  showGpus: boolean;
   commands: CommandRegistry;
   trans: TranslationBundle;
 }
@@ -82,6 +83,12 @@ export function ClusterHeader(props: IClusterHeaderProps): React.JSX.Element {
         <span className={`jp-ElasticState jp-mod-${cluster.state}`}>
           {clusterWord(cluster.state, trans)}
         </span>
+        {props.showGpus && cluster.gpus_per_container === 0 && (
+          <span title={trans.__('It trains on the CPU.')}>
+            {' · '}
+            {trans.__('no GPU')}
+          </span>
+        )}
       </p>
       {reason !== null && (
         <p className="jp-ElasticCluster-reason" title={reason.detail}>

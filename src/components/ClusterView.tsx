@@ -25,6 +25,7 @@ export function ClusterView(props: IClusterViewProps): React.JSX.Element {
         cluster={cluster}
         clusters={model.clusters}
         onSelect={id => model.select(id)}
+        showGpus={model.appearance.showGpus}
         commands={commands}
         trans={trans}
       />
@@ -47,7 +48,11 @@ export function ClusterView(props: IClusterViewProps): React.JSX.Element {
         {model.appearance.showGpus && (
           <GpuSummary cluster={cluster} samples={model.samples} trans={trans} />
         )}
-        <HostFileLine cluster={cluster} trans={trans} />
+        <HostFileLine
+          cluster={cluster}
+          clusters={model.clusters}
+          trans={trans}
+        />
       </Section>
       <Section title={trans.__('Run')} details={details} trans={trans}>
         <RunView

@@ -7,7 +7,8 @@ import { CommandIDs } from '../tokens';
 import { containerSign, containerWord, roleWord } from '../wording';
 import { Age } from './Age';
 import { Countdown } from './Countdown';
-import { Use } from './Use';
+import { MiddleCut } from './MiddleCut';
+import { GpuUse, Use } from './Use';
 
 export interface IContainerRowProps {
   cluster: ICluster;
@@ -18,13 +19,15 @@ export interface IContainerRowProps {
   trans: TranslationBundle;
 }
 
-/** One container: who, in which state since when, where, with which GPUs; below it why it is not ready. */
+/** One container: who and where, in which state since when, how busy; below it why it is not ready. */
 export function ContainerRow(props: IContainerRowProps): React.JSX.Element {
   const { cluster, container, trans } = props;
   const settled = container.state === 'ready';
   const works = settled || container.state === 'draining';
   const sample = works ? props.sample : null;
-  const columns = props.showGpus ? 5 : 4;
+  const gpuSample = container.gpus.length > 0 ? sample : null;
+  const columns = props.showGpus ? 4 : 3;
+  const use = { container, trans };
   const open = (event: React.MouseEvent<HTMLButtonElement>): void => {
     const args = { cluster: cluster.id, container: container.name };
     openMenu(props.commands, event.currentTarget, [
@@ -41,11 +44,10 @@ export function ContainerRow(props: IContainerRowProps): React.JSX.Element {
     <>
       <tr className={`jp-ElasticContainer jp-mod-${container.role}`}>
         <th scope="row">
-          <span className="jp-ElasticContainer-name" title={container.name}>
-            {container.name}
-          </span>
-          <span className="jp-ElasticContainer-role">
+          <MiddleCut text={container.name} />
+          <span className="jp-ElasticContainer-small">
             {roleWord(container.role, trans)}
+            {container.host !== null && <> · {container.host}</>}
           </span>
         </th>
         <td>
@@ -53,16 +55,19 @@ export function ContainerRow(props: IContainerRowProps): React.JSX.Element {
             <span aria-hidden="true">{containerSign(container.state)} </span>
             {containerWord(container.state, trans)}
           </span>
-          {container.state === 'draining' && container.drain_until !== null ? (
-            <Countdown due={container.drain_until} />
-          ) : (
-            !settled && <Age since={container.since} trans={trans} />
-          )}
-          {settled && container.busy && (
-            <span className="jp-ElasticContainer-role">{trans.__('busy')}</span>
-          )}
+          <span className="jp-ElasticContainer-small">
+            {container.state === 'draining' &&
+            container.drain_until !== null ? (
+              <Countdown due={container.drain_until} />
+            ) : !settled ? (
+              <Age since={container.since} trans={trans} />
+            ) : sample !== null && container.gpus.length === 0 ? (
+              <Use {...use} sample={sample} />
+            ) : (
+              container.busy && trans.__('busy')
+            )}
+          </span>
         </td>
-        <td className="jp-ElasticContainer-host">{container.host ?? '–'}</td>
         {props.showGpus && <td>{Private.gpus(container)}</td>}
         <td className="jp-ElasticContainer-menu">
           <button
@@ -78,7 +83,7 @@ export function ContainerRow(props: IContainerRowProps): React.JSX.Element {
           </button>
         </td>
       </tr>
-      {(container.reason !== null || sample !== null) && (
+      {(container.reason !== null || gpuSample !== null) && (
         <tr className="jp-ElasticContainer-more">
           <td colSpan={columns}>
             {container.reason !== null && (
@@ -86,9 +91,7 @@ export function ContainerRow(props: IContainerRowProps): React.JSX.Element {
                 {container.reason.text}
               </span>
             )}
-            {sample !== null && (
-              <Use container={container} sample={sample} trans={trans} />
-            )}
+            {gpuSample !== null && <GpuUse {...use} sample={gpuSample} />}
           </td>
         </tr>
       )}

@@ -24,17 +24,12 @@ export function ContainersTable(
       <caption className="jp-sr-only">
         {trans.__('Containers of %1', cluster.name)}
       </caption>
-      <thead>
+      <thead className="jp-sr-only">
         <tr>
           <th scope="col">{trans.__('Container')}</th>
           <th scope="col">{trans.__('State')}</th>
-          <th scope="col" className="jp-ElasticContainer-host">
-            {trans.__('Host')}
-          </th>
           {showGpus && <th scope="col">{trans.__('GPU')}</th>}
-          <th scope="col">
-            <span className="jp-sr-only">{trans.__('Actions')}</span>
-          </th>
+          <th scope="col">{trans.__('Actions')}</th>
         </tr>
       </thead>
       <tbody>

@@ -3,7 +3,7 @@ import * as React from 'react';
 import type { IOptions } from '../api';
 import type { Problems } from '../createdraft';
 import { chosenEngine, chosenFramework, withEngine } from '../createdraft';
-import { parseWhole } from '../format';
+import { formatPath, parseWhole } from '../format';
 import type { ScriptSource } from '../scripts';
 import type { ICreateDraft } from '../tokens';
 import { FormField } from './FormField';
@@ -29,7 +29,9 @@ export function CreateBasics(
   }, []);
   const engine = chosenEngine(options, draft);
   const framework = chosenFramework(options, draft);
-  const example = options.example === null ? [] : [options.example];
+  const root = options.root_folder;
+  const example =
+    options.example === null ? [] : [formatPath(options.example, root)];
   return (
     <>
       <FormField
@@ -76,7 +78,8 @@ export function CreateBasics(
       />
       <FormField
         label={trans.__('Script')}
-        value={draft.script}
+        value={formatPath(draft.script, root)}
+        title={draft.script}
         problem={problems.script}
         placeholder={trans.__('can be chosen later')}
         suggestions={[...new Set([...props.scripts(), ...example])]}

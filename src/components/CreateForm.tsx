@@ -26,7 +26,7 @@ export function CreateForm(props: ICreateFormProps): React.JSX.Element {
   const id = React.useId();
   const [busy, run] = useAction(actions);
   const [refusal, setRefusal] = React.useState<RequestError | null>(null);
-  // Nothing is marked as wrong before the person tried to send it.
+  // What is missing is not marked before the person tried to send it; a number out of range is.
   const [tried, setTried] = React.useState(false);
   const { options } = model;
   if (options === null) {
@@ -37,7 +37,8 @@ export function CreateForm(props: ICreateFormProps): React.JSX.Element {
   const names = model.clusters.map(cluster => cluster.name);
   const draft = model.createDraft ?? firstDraft(options, names);
   const { request, problems } = toRequest(options, draft, trans);
-  const shown = Private.problems(tried ? problems : {}, refusal);
+  const early = Private.numbers(draft, problems);
+  const shown = Private.problems(tried ? problems : early, refusal);
   const close = (): void => model.setCreating(false);
   const change = (next: ICreateDraft): void => {
     setRefusal(null);
@@ -108,6 +109,15 @@ export function CreateForm(props: ICreateFormProps): React.JSX.Element {
 }
 
 namespace Private {
+  /** What is wrong with the numbers that were typed so far. */
+  export function numbers(draft: ICreateDraft, problems: Problems): Problems {
+    const fields = ['size', 'gpus', 'sharedMemory'] as const;
+    const wrong = fields.filter(
+      field => problems[field] !== undefined && draft[field].trim() !== ''
+    );
+    return Object.fromEntries(wrong.map(field => [field, problems[field]]));
+  }
+
   /** What is wrong, by field: ours, and what the server said about the field it names. */
   export function problems(
     own: Problems,

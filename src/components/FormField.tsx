@@ -11,6 +11,7 @@ export const FormField = React.forwardRef<
     max?: number;
     note?: string;
     placeholder?: string;
+    title?: string;
     suggestions?: readonly string[];
     problem?: string;
     onChange: (value: string) => void;
@@ -28,6 +29,7 @@ export const FormField = React.forwardRef<
         id={id}
         className="jp-ElasticInput"
         type={props.type ?? 'text'}
+        title={props.title || undefined}
         min={props.min}
         max={props.max}
         spellCheck={false}

@@ -29,7 +29,8 @@ export function LaunchBox(props: ILaunchBoxProps): React.JSX.Element {
   const found = props.scripts();
   const example = model.options?.example;
   const root = model.options?.root_folder ?? '';
-  const suggestions = [...new Set([...found, ...(example ? [example] : [])])];
+  const known = example ? [formatPath(example, root)] : [];
+  const suggestions = [...new Set([...found, ...known])];
   const offered = found.find(path => !Private.same(settings.script, path));
   const changeArguments = (text: string): void => {
     try {

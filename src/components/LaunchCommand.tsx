@@ -30,8 +30,28 @@ export function LaunchCommand(props: ILaunchCommandProps): React.JSX.Element {
       {launch !== null && launch.text !== '' && (
         <div className="jp-ElasticCommand">
           <code tabIndex={0} aria-label={trans.__('Command')}>
-            {launch.text}
+            {Private.words(launch.text)}
           </code>
+        </div>
+      )}
+      {launch?.warnings.map((warning, index) => (
+        <p key={index} className="jp-ElasticPlan jp-mod-warning">
+          <span aria-hidden="true">⚠ </span>
+          {warning}
+        </p>
+      ))}
+      <div className="jp-ElasticRow">
+        <Button
+          accept
+          className="jp-ElasticLaunch-button"
+          disabled={busy || reason !== ''}
+          describedBy={`${id}-why`}
+          onClick={() => run(() => actions.openLaunchTerminal(cluster.id))}
+        >
+          <runIcon.react tag="span" elementSize="normal" />
+          {trans.__('launch %1', program)}
+        </Button>
+        {launch !== null && launch.text !== '' && (
           <button
             type="button"
             className="jp-ElasticIconButton"
@@ -41,24 +61,8 @@ export function LaunchCommand(props: ILaunchCommandProps): React.JSX.Element {
           >
             <copyIcon.react tag="span" elementSize="normal" />
           </button>
-        </div>
-      )}
-      {launch?.warnings.map((warning, index) => (
-        <p key={index} className="jp-ElasticPlan jp-mod-warning">
-          <span aria-hidden="true">⚠ </span>
-          {warning}
-        </p>
-      ))}
-      <Button
-        accept
-        className="jp-ElasticLaunch-button"
-        disabled={busy || reason !== ''}
-        describedBy={`${id}-why`}
-        onClick={() => run(() => actions.openLaunchTerminal(cluster.id))}
-      >
-        <runIcon.react tag="span" elementSize="normal" />
-        {trans.__('launch %1', program)}
-      </Button>
+        )}
+      </div>
       <p id={`${id}-why`} className="jp-ElasticNote">
         {reason !== ''
           ? reason
@@ -69,6 +73,16 @@ export function LaunchCommand(props: ILaunchCommandProps): React.JSX.Element {
 }
 
 namespace Private {
+  /** The words of a command, each kept in one piece as long as a line holds it. */
+  export function words(text: string): React.ReactNode[] {
+    return text.split(' ').map((word, place) => (
+      <React.Fragment key={place}>
+        {place > 0 && ' '}
+        <span className="jp-ElasticCommand-word">{word}</span>
+      </React.Fragment>
+    ));
+  }
+
   /** Why the button cannot be pressed; '' when it can. */
   export function reason(
     model: IElasticModel,

@@ -38,14 +38,14 @@ export function LaunchDetails(props: ILaunchDetailsProps): React.JSX.Element {
     <details className="jp-ElasticDetails">
       <summary>{trans.__('More')}</summary>
       <TextField
-        label={trans.__('Least containers of an elastic run')}
+        label={trans.__('Smallest size of an elastic run')}
         value={String(settings.min_size)}
         disabled={disabled}
         problem={problem || props.refused}
         onCommit={text => change('min_size', text)}
       />
       <TextField
-        label={trans.__('Most containers of an elastic run')}
+        label={trans.__('Largest size of an elastic run')}
         value={settings.max_size === null ? '' : String(settings.max_size)}
         placeholder={trans.__('what there is (%1)', props.limit)}
         disabled={disabled}

@@ -1,6 +1,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 import type { ICluster, IOffer } from '../api';
+import { gpuCount } from '../state';
 import type { IElasticActions, IElasticModel } from '../tokens';
 import { Button } from './Button';
 import { Countdown } from './Countdown';
@@ -21,6 +22,11 @@ export function Offers(props: IOffersProps): React.JSX.Element | null {
     return null;
   }
   const answer = async (offer: IOffer, choice: string): Promise<void> => {
+    if (offer.kind === 'release' && choice === 'release') {
+      // Shows all that goes, like the button above.
+      await actions.release(cluster.id);
+      return;
+    }
     await model.api.answer(cluster.id, offer, choice);
     await model.refresh();
   };
@@ -38,7 +44,7 @@ export function Offers(props: IOffersProps): React.JSX.Element | null {
             {offer.due !== null && (
               <>
                 <span className="jp-ElasticNote">
-                  {Private.whenDue(offer, trans)}
+                  {Private.whenDue(offer, gpuCount(cluster), trans)}
                 </span>{' '}
                 <Countdown due={offer.due} />
               </>
@@ -62,10 +68,17 @@ export function Offers(props: IOffersProps): React.JSX.Element | null {
 }
 
 namespace Private {
-  export function whenDue(offer: IOffer, trans: TranslationBundle): string {
-    return offer.kind === 'release'
+  export function whenDue(
+    offer: IOffer,
+    gpus: number,
+    trans: TranslationBundle
+  ): string {
+    if (offer.kind === 'drain') {
+      return trans.__('Deleted in');
+    }
+    return gpus === 0
       ? trans.__('Given back in')
-      : trans.__('Deleted in');
+      : trans._n('%1 GPU goes back in', '%1 GPUs go back in', gpus);
   }
 
   export function label(

@@ -7,6 +7,7 @@ import type {
 import { ICommandPalette } from '@jupyterlab/apputils';
 import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
 import { IEditorTracker } from '@jupyterlab/fileeditor';
+import { ITerminalTracker } from '@jupyterlab/terminal';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { ElasticActions } from '../actions';
 import { addClusterCommands } from '../commands/clusters';
@@ -16,6 +17,7 @@ import { addScaleCommands } from '../commands/scaling';
 import { LaunchTerminals } from '../launching';
 import { ScaleProgress } from '../progress';
 import { scriptSource } from '../scripts';
+import { TerminalTitles } from '../titles';
 import { CommandIDs, DOMAIN, IElasticActions, IElasticModel } from '../tokens';
 
 /** Commands that mean something without further arguments. */
@@ -45,20 +47,32 @@ export const commandsPlugin: JupyterFrontEndPlugin<IElasticActions> = {
   autoStart: true,
   provides: IElasticActions,
   requires: [IElasticModel],
-  optional: [ITranslator, ICommandPalette, IDefaultFileBrowser, IEditorTracker],
+  optional: [
+    ITranslator,
+    ICommandPalette,
+    IDefaultFileBrowser,
+    IEditorTracker,
+    ITerminalTracker
+  ],
   activate: (
     app: JupyterFrontEnd,
     model: IElasticModel,
     translator: ITranslator | null,
     palette: ICommandPalette | null,
     browser: IDefaultFileBrowser | null,
-    editors: IEditorTracker | null
+    editors: IEditorTracker | null,
+    tracker: ITerminalTracker | null
   ): IElasticActions => {
     const trans = (translator ?? nullTranslator).load(DOMAIN);
     const { commands, serviceManager } = app;
+    const titles = new TerminalTitles({ model, terminals: tracker, trans });
     const terminals = new LaunchTerminals({
       api: model.api,
       commands,
+      opened: (shell, id, program) => {
+        const cluster = model.cluster(id)?.name ?? id;
+        titles.opened(shell, { cluster, program });
+      },
       terminals: serviceManager.terminals,
       trans
     });

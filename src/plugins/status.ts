@@ -1,3 +1,5 @@
+// The item is one small class.
+/* eslint-disable jupyter/prefer-lazy-imports */
 import type {
   JupyterFrontEnd,
   JupyterFrontEndPlugin
