@@ -14,7 +14,7 @@ from typing import Any
 
 from ...errors import Conflict, NotFound
 from ...keeper.kube.calls import CONFIGMAPS, PODS, REPLICASETS, Api
-from ...keeper.kube.errors import Clash, Missing
+from ...keeper.kube.errors import Clash, Forbidden, Invalid, Missing
 from ...models import HostList, LastChange, Settings
 from . import anchor as anchors
 from . import labels
@@ -127,7 +127,12 @@ class Changes:
 
         self._check_size(cluster, expected)
         self._swap(cluster, step)
-        self._finish(cluster, pending)
+        try:
+            self._finish(cluster, pending)
+        except (Forbidden, Invalid):
+            # It was refused, so nobody shall finish it later.
+            self._swap(cluster, lambda old: _done(old, pending, False), releasing=True)
+            raise
 
     def finish(self, cluster: str) -> bool:
         """Finish a change that a server began and left; False when there is none."""

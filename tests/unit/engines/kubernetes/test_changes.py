@@ -252,6 +252,20 @@ def test_another_server_finishes_what_one_began(
         assert anchor.intent.last_change.target == target
 
 
+def test_a_size_that_is_refused_is_not_tried_again(
+    kube: FakeKube, creator: Creator, changes: Changes, api: Api
+) -> None:
+    cluster = made(creator, api)
+    kube.forbid("patch", "replicasets")
+    with pytest.raises(Forbidden):
+        changes.scale(cluster, 5, expected=3, victims=(), grace=30, by="ann")
+    anchor = changes.anchor(cluster)
+    assert (anchor.intent.pending, anchor.intent.last_change) == (None, None)
+    kube.allow("patch", "replicasets")
+    changes.scale(cluster, 5, expected=3, victims=(), grace=30, by="ann")
+    assert api.get(REPLICASETS, cluster)["spec"]["replicas"] == 4
+
+
 def test_a_change_under_way_keeps_others_out(
     creator: Creator, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
