@@ -75,7 +75,11 @@ class Overview:
 
     def not_connected(self, error: Exception) -> EngineSnapshot:
         """Return what was seen last, with the reason why there is no way to the cluster."""
-        text = error.message if isinstance(error, ElasticError) else str(error)[:300]
+        if isinstance(error, ElasticError):
+            # Nobody asked for anything, so no answer carries the hint: it is shown here.
+            text = " ".join(filter(None, (error.message, error.hint)))
+        else:
+            text = str(error)[:300]
         code = error.code if isinstance(error, ElasticError) else ""
         state = _STATES.get(code, "failed")
         before = self._last

@@ -10,6 +10,9 @@ from .errors import ApiError, BrokenStream, Forbidden, Gone, Missing, Unauthenti
 
 #: What only a person can change is asked for once a minute.
 REFUSED_SECONDS = 60.0
+#: A server that has just started refuses what it will allow once it has read its Roles: the first
+#: refusals in a row are taken for that.
+EARLY_REFUSALS = 3
 #: A server may ask for more; nobody is kept away for longer.
 LONGEST_RETRY_AFTER = 60.0
 #: Failures in a row after which all objects are read again.
@@ -40,6 +43,7 @@ class Failures:
         self._rng = rng
         self._row = 0
         self._expired = False
+        self._refused = 0
         #: Whether the last watch ended at once without a word.
         self.hollow = False
 
@@ -50,6 +54,7 @@ class Failures:
     def good(self) -> None:
         """Say that a watch spoke, or lasted."""
         self._row = 0
+        self._refused = 0
         self._expired = False
         self.hollow = False
 
@@ -72,6 +77,9 @@ class Failures:
             return Verdict(self._rng.uniform(0.05, 0.5), "", True)
         if isinstance(error, (Forbidden, Missing)):
             state = "forbidden" if isinstance(error, Forbidden) else "gone"
+            self._refused += 1
+            if state == "forbidden" and self._refused <= EARLY_REFUSALS:
+                return Verdict(self.wait(), state, False)
             return Verdict(REFUSED_SECONDS + self._rng.uniform(0, 5), state, state == "gone")
         delay = self.wait()
         if isinstance(error, Unauthenticated):
