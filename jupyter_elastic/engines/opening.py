@@ -27,7 +27,7 @@ async def open_within(opening: Awaitable[T], seconds: float, discard: Callable[[
     task = asyncio.ensure_future(opening)
 
     def close_late(done: asyncio.Future[T]) -> None:
-        # Asking for the error also marks it as seen.
+        """Let go of what came too late; asking for the error also marks it as seen."""
         if not done.cancelled() and done.exception() is None:
             discard(done.result())
 

@@ -8,7 +8,7 @@ import http.client
 import select
 import socket
 import ssl
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from .access import Access
@@ -53,7 +53,10 @@ class Connection(http.client.HTTPConnection):
         self._tls = access.context() if self.place.secure else None
         self._server_name = access.server_name or self.place.host
         host, port = self.place.proxy or (self.place.host, self.place.port)
+        self._connected = False
+        self._answers: list[http.client.HTTPResponse] = []
         super().__init__(host, port, timeout=timeout)
+        self.response_class = self._answer  # type: ignore[assignment]
         if self.place.proxy:
             # In brackets an IPv6 address survives every version's way of writing CONNECT.
             name = self.place.name.rpartition(":")[0]
@@ -62,9 +65,28 @@ class Connection(http.client.HTTPConnection):
     def connect(self) -> None:
         """Connect, through the proxy, and start TLS."""
         super().connect()
+        self._connected = True
+        self._close_answers()
         _watch_peer(self.sock)
         if self._tls is not None:
             self.sock = self._tls.wrap_socket(self.sock, server_hostname=self._server_name)
+
+    def close(self) -> None:
+        """Close it, with the answer of a proxy that refused: older Pythons leave that open."""
+        super().close()
+        self._connected = False
+        self._close_answers()
+
+    def _close_answers(self) -> None:
+        for answer in self._answers:
+            answer.close()
+        self._answers.clear()
+
+    def _answer(self, *args: Any, **options: Any) -> http.client.HTTPResponse:
+        answer = http.client.HTTPResponse(*args, **options)
+        if not self._connected:
+            self._answers.append(answer)
+        return answer
 
     @property
     def spoiled(self) -> bool:

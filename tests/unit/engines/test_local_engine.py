@@ -367,6 +367,11 @@ async def test_metrics_of_a_rank(folder: Path, local: LocalEngine) -> None:
         assert worker.cpu_percent is None, "one look is no measurement"
         launcher, worker = await local.metrics(cluster)
         assert worker.cpu_percent is not None
+        for _ in range(100):  # a process that has only just begun has no memory yet
+            if (worker.memory_bytes or 0) > 1024 * 1024:
+                break
+            await asyncio.sleep(0.1)
+            launcher, worker = await local.metrics(cluster)
         assert (worker.memory_bytes or 0) > 1024 * 1024
         assert (launcher.cpu_percent, launcher.memory_bytes) == (0.0, 0)
     finally:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import gc
 import os
 import socket
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -367,6 +369,11 @@ def test_proxy_that_refuses(kube: FakeKube, clock: FakeClock) -> None:
                 api.create(PODS, pod("x"))
     assert caught.value.maybe_done is False
     assert kube.requests == []
+    with warnings.catch_warnings(record=True) as unclosed:
+        warnings.simplefilter("always", ResourceWarning)
+        del caught
+        gc.collect()
+    assert unclosed == []
 
 
 @pytest.mark.skipif(not socket.has_ipv6, reason="this machine has no IPv6")
