@@ -110,7 +110,7 @@ class Release:
         then = "The cluster is given back unless you keep it." if due else "Give the cluster back?"
         return {
             "kind": "release",
-            "text": f"The run has ended ({ended['program']}). {then}",
+            "text": f"{_outcome(ended)} {then}",
             "choices": ["keep", "release"],
             "due": due,
             "container": None,
@@ -136,3 +136,16 @@ class Release:
         if idle is not None and not in_use and now - self._used >= idle:
             return "idle"
         return None
+
+
+def _outcome(run: dict[str, Any]) -> str:
+    """Say which run it was and how it ended."""
+    scripts = [word for word in run.get("argv") or [] if word.endswith((".py", ".sh"))]
+    name = os.path.basename(scripts[0])[:60] if scripts else run["program"]
+    code = run.get("exit")
+    words = {
+        "ended": "has ended",
+        "stopped": "was stopped",
+        "failed": "has failed" + ("" if code is None else f" with exit code {code}"),
+    }
+    return f"{name} {words.get(run['state'], 'has ended, its exit code is not known')}."

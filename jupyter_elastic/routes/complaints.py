@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -31,7 +32,7 @@ def in_words(error: ValidationError) -> BadInput:
         return special(error, field)
     limit: Any = error.validator_value
     what = field or "The body"
-    shown = repr(error.instance)[:SHOWN]
+    shown = _shown(error.instance)
     words = {
         "minimum": f"{what} must be at least {limit}, not {shown}.",
         "maximum": f"{what} must be at most {limit}, not {shown}.",
@@ -40,6 +41,11 @@ def in_words(error: ValidationError) -> BadInput:
     }
     message = words.get(kind, f"{what} cannot be {shown}.")
     return BadInput(message, hint="Correct it.", detail={"field": field, "limit": limit})
+
+
+def _shown(value: object) -> str:
+    """Return a value as it was sent, cut."""
+    return json.dumps(value, ensure_ascii=False)[:SHOWN]
 
 
 def _extra(error: ValidationError, field: str) -> BadInput:
@@ -64,7 +70,7 @@ def _type(error: ValidationError, field: str) -> BadInput:
     limit: Any = error.validator_value
     names: list[str] = limit if isinstance(limit, list) else [limit]
     wanted = " or ".join(_TYPES.get(name, name) for name in names)
-    shown = repr(error.instance)[:SHOWN]
+    shown = _shown(error.instance)
     message = f"{field or 'The body'} must be {wanted}, not {shown}."
     return BadInput(message, hint=f"Send {wanted}.", detail={"field": field})
 
@@ -74,13 +80,13 @@ def _any_of(error: ValidationError, field: str) -> BadInput:
     inner = max(error.context or [], key=lambda item: len(item.absolute_path), default=None)
     if inner is not None:
         return in_words(inner)
-    return BadInput(f"{field} cannot be {error.instance!r}."[:SHOWN], detail={"field": field})
+    return BadInput(f"{field} cannot be {_shown(error.instance)}.", detail={"field": field})
 
 
 def _choice(error: ValidationError, field: str) -> BadInput:
     choices: Any = error.validator_value
     names = ", ".join(str(item) for item in choices if item is not None)
-    message = f"{field} cannot be {repr(error.instance)[:SHOWN]}."
+    message = f"{field} cannot be {_shown(error.instance)}."
     return BadInput(message, hint=f"Choose one of: {names}.", detail={"field": field})
 
 
