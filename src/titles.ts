@@ -112,25 +112,24 @@ export class TerminalTitles implements IDisposable {
     const found = this._find(name);
     if (found !== null) {
       const { cluster, shell } = found;
-      const program = this._program(cluster, shell.id);
-      this._opened.set(shell.id, { cluster: cluster.name, program });
-      this._seen.add(shell.id);
+      const label = `${cluster.name}: ${this._program(cluster, shell.id)}`;
+      this._seen.set(shell.id, label);
       return {
-        label: `${cluster.name}: ${program}`,
+        label,
         caption: trans.__('Launch terminal of %1, %2', cluster.name, shell.cwd)
       };
     }
-    const known = [...this._opened.keys()].find(id => shows(name, id)) ?? '';
-    const what = this._opened.get(known);
-    const label = what && `${what.cluster}: ${what.program}`;
-    const pending = what !== undefined && !this._seen.has(known);
-    if (pending || !Private.settled(this._model)) {
-      return { label: label ?? trans.__('Launch terminal'), caption: '' };
+    const gone = Private.entry(this._seen, name);
+    const opened = Private.entry(this._opened, name);
+    if (gone === undefined && opened !== undefined) {
+      // The state does not know it yet.
+      return { label: `${opened.cluster}: ${opened.program}`, caption: '' };
+    }
+    if (!Private.settled(this._model)) {
+      return { label: gone ?? trans.__('Launch terminal'), caption: '' };
     }
     return {
-      label: label
-        ? trans.__('%1 (ended)', label)
-        : trans.__('Shell has ended'),
+      label: gone ? trans.__('%1 (ended)', gone) : trans.__('Shell has ended'),
       caption: trans.__('This shell has ended. Launch opens a new one.')
     };
   }
@@ -161,7 +160,7 @@ export class TerminalTitles implements IDisposable {
   private _isDisposed = false;
   private _model: IElasticModel;
   private _opened = new Map<string, IOpened>();
-  private _seen = new Set<string>();
+  private _seen = new Map<string, string>();
   private _terminals: ITerminals | null;
   private _trans: TranslationBundle;
 }
@@ -178,6 +177,14 @@ export namespace TerminalTitles {
 }
 
 namespace Private {
+  /** What is known of the shell that a terminal of this name shows. */
+  export function entry<T>(
+    known: ReadonlyMap<string, T>,
+    name: string
+  ): T | undefined {
+    return [...known].find(([shell]) => shows(name, shell))?.[1];
+  }
+
   /** Whether the state tells of every shell: all engines answer and every keeper has spoken. */
   export function settled(model: IElasticModel): boolean {
     const { state, problem } = model;

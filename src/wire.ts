@@ -126,6 +126,9 @@ export interface IOffer {
 export interface ILimit {
   size: number;
   text: string;
+
+  /** Who can change it, and where; not every limit says so. */
+  detail?: string;
 }
 
 export interface ILastChange {

@@ -136,6 +136,17 @@ describe('ScaleControl', () => {
     expect(signs()).toEqual(['●', '○', '│']);
   });
 
+  it('says in short what the limit is, and more on hovering', async () => {
+    const limit = { size: 2, text: 'Two places.', detail: 'Ask ops.' };
+    await show({ limit });
+    const note = screen.getByText('Two places.');
+    expect(note.title).toBe('Ask ops.');
+    fireEvent.change(field(), { target: { value: '3' } });
+    expect(screen.getByRole('alert').textContent).toBe(
+      'A whole number from 1 to 2. Two places.'
+    );
+  });
+
   it('offers only sizes that the framework can train with', async () => {
     await show({ valid_sizes: [1, 2, 4, 8] });
     fireEvent.change(slider(), { target: { value: '3' } });

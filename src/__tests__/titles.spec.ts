@@ -83,6 +83,17 @@ describe('TerminalTitles', () => {
     expect(widget.content.title.caption).toContain('/root/work');
   });
 
+  it('finds the program though the options come last', async () => {
+    await begin([SHELL]);
+    const options = jest.spyOn(model, 'options', 'get').mockReturnValue(null);
+    const widget = makeTerminal('elastic_abc123');
+    tracker.add(widget);
+    expect(label(widget)).toBe('tthvd: horovod');
+    options.mockRestore();
+    await model.refreshOptions();
+    expect(label(widget)).toBe('tthvd: horovodrun');
+  });
+
   it('keeps the name when JupyterLab or the prompt sets another', async () => {
     await begin([SHELL]);
     const widget = makeTerminal('elastic_abc123');

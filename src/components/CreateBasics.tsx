@@ -73,6 +73,7 @@ export function CreateBasics(
         max={engine?.max_size}
         value={draft.size}
         problem={problems.size}
+        problemDetail={engine?.capacity.detail}
         note={Private.sizeWords(draft.size, trans)}
         onChange={size => onChange({ ...draft, size })}
       />

@@ -14,6 +14,9 @@ export const FormField = React.forwardRef<
     title?: string;
     suggestions?: readonly string[];
     problem?: string;
+
+    /** More about what is wrong, shown on hovering. */
+    problemDetail?: string;
     onChange: (value: string) => void;
   }
 >(function FormField(props, ref): React.JSX.Element {
@@ -52,6 +55,7 @@ export const FormField = React.forwardRef<
         id={`${id}-note`}
         className={problem === '' ? 'jp-ElasticNote' : 'jp-ElasticProblem'}
         role={problem === '' ? undefined : 'alert'}
+        title={problem === '' ? undefined : props.problemDetail}
       >
         {problem === '' ? note : problem}
       </p>

@@ -91,6 +91,12 @@ export function LaunchBox(props: ILaunchBoxProps): React.JSX.Element {
           {trans.__('Grows and shrinks while it runs')}
         </label>
       )}
+      <LaunchCommand
+        model={model}
+        actions={actions}
+        cluster={cluster}
+        trans={trans}
+      />
       <LaunchDetails
         settings={settings}
         limit={cluster.limit.size}
@@ -98,12 +104,6 @@ export function LaunchBox(props: ILaunchBoxProps): React.JSX.Element {
         refused={refused.min_size ?? refused.max_size}
         disabled={over}
         onChange={change}
-        trans={trans}
-      />
-      <LaunchCommand
-        model={model}
-        actions={actions}
-        cluster={cluster}
         trans={trans}
       />
     </div>

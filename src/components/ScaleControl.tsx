@@ -163,11 +163,16 @@ export function ScaleControl(props: IScaleControlProps): React.JSX.Element {
           id={`${id}-plan`}
           className="jp-ElasticPlan jp-mod-error"
           role="alert"
+          title={cluster.limit.detail}
         >
           {reason}
         </p>
       ) : (
-        <p id={`${id}-plan`} className="jp-ElasticNote">
+        <p
+          id={`${id}-plan`}
+          className="jp-ElasticNote"
+          title={atLimit ? cluster.limit.detail : undefined}
+        >
           {over ? reason : atLimit ? cluster.limit.text : ''}
         </p>
       )}

@@ -82,3 +82,28 @@ for (const theme of ['light', 'dark']) {
     await shoot(elastic, `panel-${theme}`);
   });
 }
+
+test('the command and its button are seen without scrolling', async ({
+  elastic,
+  server
+}) => {
+  const { id } = await server.create({
+    framework: 'horovod-elastic',
+    script: SCRIPT
+  });
+  for (let ended = 0; ended < 2; ended++) {
+    await server.start(id);
+    await expect
+      .poll(async () => (await server.cluster()).runs[0].state)
+      .toBe('ended');
+  }
+  await elastic.open();
+  await elastic.setWidth(WIDTHS[0]);
+  await server.start(id);
+  await expect(elastic.section('Run')).toContainText('running');
+  await expect(elastic.section('Run')).toContainText('Past runs (1)');
+  await expect(elastic.command).toBeInViewport({ ratio: 1 });
+  await expect(elastic.button('launch horovodrun')).toBeInViewport({
+    ratio: 1
+  });
+});

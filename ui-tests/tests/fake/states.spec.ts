@@ -43,6 +43,9 @@ test('a number that cannot be is refused with its limit', async ({
   await expect(elastic.number).toHaveValue('2');
   await elastic.openForm();
   await elastic.form.getByLabel('Name', { exact: true }).fill('limits');
+  await elastic.form.getByLabel('Containers').fill('99');
+  await expect(elastic.banner).toContainText('At most 10:');
+  await elastic.form.getByLabel('Containers').fill('2');
   await elastic.form
     .getByRole('button', { name: 'Create', exact: true })
     .click();
@@ -55,7 +58,6 @@ test('a number that cannot be is refused with its limit', async ({
 
 test('the end of a run is told, with an offer to give the cluster back', async ({
   elastic,
-  page,
   server
 }) => {
   const cluster = await server.create({ name: 'ending', script: SCRIPT });
@@ -77,8 +79,10 @@ test('the end of a run is told, with an offer to give the cluster back', async (
   await server.start(cluster.id);
   await expect(offer).toBeVisible();
   await offer.getByRole('button', { name: 'Release now' }).click();
+  await expect(elastic.dialog).toContainText('2 containers of ending go:');
+  await elastic.dialog.getByRole('button', { name: 'Release' }).click();
   await expect(elastic.emptyText).toBeVisible();
-  await expect(page.getByRole('dialog')).toHaveCount(0);
+  await expect(elastic.dialog).toHaveCount(0);
 });
 
 test('the status bar counts, and opens the panel', async ({

@@ -12,7 +12,7 @@ function epoch(text: string): number {
 /** Close the terminal as a person does; its session is not ended by that. */
 async function closeTab(page: Page): Promise<void> {
   await page
-    .getByRole('tab', { name: /Terminal/ })
+    .getByRole('tab', { name: 'outlive: horovodrun' })
     .getByTitle('Close', { exact: false })
     .click();
   await expect.poll(() => terminals(page)).toEqual([]);
