@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .measure import Row, table
 
-PARTS = ("imports", "bundle", "memory", "latency")
+PARTS = ("imports", "bundle", "memory", "panel", "latency", "pods", "thousand")
 
 
 def main(wanted: list[str]) -> int:

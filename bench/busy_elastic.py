@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from typing import Any
 
 import horovod.tensorflow as hvd
 import tensorflow as tf
@@ -15,7 +16,7 @@ state = hvd.elastic.ObjectState(hvd.broadcast_object, hvd.rank, step=0)
 
 
 @hvd.elastic.run
-def train(state):
+def train(state: Any) -> None:
     left, right = tf.random.normal([SIDE, SIDE]), tf.random.normal([SIDE, SIDE])
     while state.step < steps:
         product = tf.linalg.matmul(left, right)
