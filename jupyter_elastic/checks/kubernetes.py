@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shlex
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import BadInput
 from ..keeper.kube.access import ACCOUNT_FOLDER
-from ..keeper.kube.errors import ApiError, Unauthenticated
+from ..keeper.kube.errors import ApiError, Missing, Unauthenticated
 from .check import Check
 from .installed import version_tuple
 from .kube import hub, reviews
@@ -152,16 +153,30 @@ def _look(
         say(reached[0])
         if reached[0].ok is False:
             return
+        try:
+            labels = questions.namespace_labels()
+        except Missing:
+            say(_no_namespace(questions.namespace))
+            return
         refused = hub.refusal(questions, environ, _own_namespace(environ, folder))
         say(refused)
         advice = "Do not grant it here: see above." if refused.ok is False else ""
         for one in reviews.wanted(questions, reached[1], advice):
             say(one)
         say(reviews.excess(questions))
-        for one in room.checks(questions, target.gpus):
+        for one in room.checks(questions, target.gpus, labels):
             say(one)
     finally:
         questions.close()
+
+
+def _no_namespace(namespace: str) -> Check:
+    quoted = shlex.quote(namespace)
+    fix = (
+        f"Name another one, or ask the administrator to run: kubectl create namespace {quoted} && "
+        f"kubectl apply --namespace={quoted} --filename=deploy/role.yaml"
+    )
+    return Check("namespace", False, f"{namespace} does not exist", fix)
 
 
 def _connect(target: Target, environ: Mapping[str, str], folder: str) -> tuple[Access, str]:

@@ -53,7 +53,7 @@ def hub_namespace(url: str, own_namespace: str) -> str:
     else:
         return ""
     if len(parts) == 1:
-        return own_namespace if host != "localhost" else ""
+        return own_namespace if host not in ("", "localhost") else ""
     return parts[1] if len(parts) == 2 or parts[2] == "svc" else ""
 
 

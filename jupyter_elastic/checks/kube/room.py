@@ -16,13 +16,17 @@ SHARED = "ReadWriteMany"
 Json = Mapping[str, Any]
 
 
-def checks(questions: Questions, gpus: Sequence[tuple[str, str]]) -> list[Check]:
+def checks(
+    questions: Questions, gpus: Sequence[tuple[str, str]], labels: Mapping[str, str] | None
+) -> list[Check]:
     """Say what there is; nothing of it is a failure where we may not look.
 
     Parameters
     ----------
     gpus
         Resources that are GPUs, each with the node label that names the model, or "".
+    labels
+        Of the namespace; None: they may not be read.
     """
     quotas = questions.objects(QUOTAS)
     return [
@@ -30,7 +34,7 @@ def checks(questions: Questions, gpus: Sequence[tuple[str, str]]) -> list[Check]
         *limits(questions.objects(LIMITRANGES)),
         gpu_kinds(gpus, quotas, questions.nodes()),
         storage(questions.objects(PVCS)),
-        security(questions.namespace_labels(), questions.namespace),
+        security(labels, questions.namespace),
     ]
 
 
