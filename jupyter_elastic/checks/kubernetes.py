@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 SECONDS = 15.0  # for all of it
 NAME = "Kubernetes"
+REST = "rest of Kubernetes"  # names are unique: the panel tells findings apart by them
 _FLOOR = (29,)
 _BROKEN = ((36, 0, 0), (36, 0, 1), (36, 0, 2))
 
@@ -93,8 +94,8 @@ def checks(
     in_time = ended.wait(seconds)
     said = list(found)
     if not in_time:
-        text = f"the rest was not answered within {seconds:g} s"
-        said.append(Check(NAME, False, text, "Try again; time kubectl get pods says more."))
+        text = f"not answered within {seconds:g} s"
+        said.append(Check(REST, False, text, "Try again; time kubectl get pods says more."))
     elif failed:
         said.append(_broken(failed[0]))
     return said if target.wanted else [_softened(one) for one in said]
@@ -127,9 +128,9 @@ def _softened(check: Check) -> Check:
 
 def _broken(error: Exception) -> Check:
     if isinstance(error, ApiError):
-        return Check(NAME, False, f"the rest could not be asked: {error}", "Try again.")
+        return Check(REST, False, f"could not be asked: {error}", "Try again.")
     text = f"could not be checked: {type(error).__name__}: {error}"
-    return Check(NAME, False, text, "Report this line.")
+    return Check(REST, False, text, "Report this line.")
 
 
 def _look(

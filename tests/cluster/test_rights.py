@@ -16,7 +16,7 @@ from jupyter_elastic.checks import kubernetes
 from jupyter_elastic.checks.kubernetes import Target
 from jupyter_elastic.engines.kubernetes import labels, leftovers
 
-from .lab import ACCOUNT, ROLE
+from .lab import ACCOUNT, ROLE, ClusterLab
 
 DEPLOY = ROLE.parent
 OTHERS = ("networkpolicy.yaml", "hub-clusterrole.yaml", "kubeflow-notebook.yaml")
@@ -74,6 +74,22 @@ def test_the_server_takes_the_files(cluster: Cluster, namespace: str, name: str)
         text = json.dumps(one).replace("NAMESPACE", namespace)
         arguments = ("apply", "--dry-run=server", "--namespace", namespace, "--filename=-")
         assert "dry run" in cluster.kubectl(*arguments, stdin=text)
+
+
+def test_gc_leaves_a_living_cluster_alone(
+    cluster: Cluster, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leftovers, "SETTLED_SECONDS", -5.0)
+    lab = ClusterLab(cluster, namespace)
+    try:
+        lab.start()
+        made = lab.create()
+        before = lab.objects()
+        report = leftovers.sweep(kubeconfig=str(lab.folder / "kubeconfig"), delete=True)
+        assert (report.found, report.living) == ((), (made["id"],))
+        assert lab.objects() == before
+    finally:
+        lab.close()
 
 
 def test_gc_takes_what_is_left_and_nothing_else(

@@ -66,12 +66,12 @@ def limits(ranges: Sequence[Json] | None) -> list[Check]:
     for one in ranges or []:
         for limit in (one.get("spec") or {}).get("limits") or []:
             words = [
-                f"{key} {word} {value}"
+                f"{word} {key} {value}"
                 for word in ("min", "max", "default")
                 for key, value in sorted((limit.get(word) or {}).items())
             ]
-            name = f"limits {_name(one)}"
-            found.append(Check(name, True, f"{limit.get('type', '?')}: {', '.join(words)}"))
+            name = f"limits {_name(one)}, {limit.get('type', '?')}"
+            found.append(Check(name, True, ", ".join(words)))
     return found
 
 

@@ -164,7 +164,12 @@ def _since(one: Json, now: float) -> float:
     """Return the seconds since an object was made, written or deleted last."""
     metadata = one["metadata"]
     stamps = [metadata.get("creationTimestamp"), metadata.get("deletionTimestamp")]
-    stamps += [item.get("time") for item in metadata.get("managedFields") or []]
+    # Not the status: it changes for ever where a container does not start.
+    stamps += [
+        item.get("time")
+        for item in metadata.get("managedFields") or []
+        if item.get("subresource") != "status"
+    ]
     # An object without any time is too odd to be touched: it counts as new.
     return now - max((_stamp(stamp, now) for stamp in stamps if stamp), default=now)
 

@@ -196,7 +196,7 @@ def test_quota_limits_gpus_and_storage(target: Target, kube: FakeKube) -> None:
     used = {"pods": "4", "requests.nvidia.com/gpu": "1"}
     kube.put(QUOTAS, {"metadata": {"name": "q"}, "status": {"hard": hard, "used": used}})
     limit = {"type": "Container", "max": {"memory": "8Gi"}}
-    kube.put(LIMITRANGES, {"metadata": {"name": "l"}, "spec": {"limits": [limit]}})
+    kube.put(LIMITRANGES, {"metadata": {"name": "l"}, "spec": {"limits": [limit, {"type": "Pod"}]}})
     kube.put(
         PVCS,
         {
@@ -209,7 +209,7 @@ def test_quota_limits_gpus_and_storage(target: Target, kube: FakeKube) -> None:
     assert found["quota q"].ok is None
     assert found["quota q"].text.startswith("pods 4 of 4, requests.nvidia.com/gpu 1 of 2")
     assert found["quota q"].text.endswith("used up: pods")
-    assert found["limits l"].text == "Container: memory max 8Gi"
+    assert found["limits l, Container"].text == "max memory 8Gi"
     assert found["GPUs of Kubernetes"].text == "nvidia.com/gpu: quota 1 of 2 used"
     assert "home (ReadWriteOnce; Bound): none is ReadWriteMany" in found["storage"].text
 

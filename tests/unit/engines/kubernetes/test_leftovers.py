@@ -121,6 +121,11 @@ def test_a_write_makes_it_young_and_no_time_too() -> None:
     assert names({REPLICASETS: [written, timeless]}) == []
 
 
+def test_a_new_status_does_not_make_it_young() -> None:
+    fields = [{"time": stamp(10), "subresource": "status"}]
+    assert names({PODS: [thing("a-1-x", metadata={"managedFields": fields})]}) == ["a-1-x"]
+
+
 def test_one_cluster_does_not_speak_for_another() -> None:
     objects = {JOBS: [thing("a-1")], PODS: [thing("b-1-x", "b-1"), thing("a-1-x")]}
     assert names(objects) == ["b-1-x"]
