@@ -32,8 +32,10 @@ from .models import to_json
 
 _JSON = Argument(("--json",), {"action": "store_true", "help": "print JSON"})
 _COMMON = (QUIET, SERVER, _JSON)
-_NAMESPACE = Argument(("--namespace",), {"default": "", "help": "look at this one"})
-_CONTEXT = Argument(("--context",), {"default": "", "help": "a context of the kubeconfig"})
+_NAMESPACE = Argument(("--namespace",), {"default": "", "help": "else that of the context"})
+_CONTEXT = Argument(
+    ("--context",), {"default": "", "help": "of the kubeconfig, else its current one"}
+)
 _KUBECONFIG = Argument(("--kubeconfig",), {"default": "", "help": "path of a kubeconfig"})
 _WHERE = (_NAMESPACE, _CONTEXT, _KUBECONFIG)
 _DELETE = Argument(("--delete",), {"action": "store_true", "help": "delete what is listed"})
