@@ -32,6 +32,13 @@ from .models import to_json
 
 _JSON = Argument(("--json",), {"action": "store_true", "help": "print JSON"})
 _COMMON = (QUIET, SERVER, _JSON)
+_NAMESPACE = Argument(("--namespace",), {"default": "", "help": "else that of the context"})
+_CONTEXT = Argument(
+    ("--context",), {"default": "", "help": "of the kubeconfig, else its current one"}
+)
+_KUBECONFIG = Argument(("--kubeconfig",), {"default": "", "help": "path of a kubeconfig"})
+_WHERE = (_NAMESPACE, _CONTEXT, _KUBECONFIG)
+_DELETE = Argument(("--delete",), {"action": "store_true", "help": "delete what is listed"})
 
 Action = Callable[[Client, argparse.Namespace], answers.Shown]
 
@@ -67,6 +74,8 @@ class _Usage(BadInput):
 def _run(words: argparse.Namespace) -> int:
     if words.command == "doctor":
         return _doctor(words)
+    if words.command == "gc":
+        return _gc(words)
     try:
         words.wait = ask.seconds(getattr(words, "wait", None))
     except BadInput as error:
@@ -81,9 +90,10 @@ def _run(words: argparse.Namespace) -> int:
 
 
 def _doctor(words: argparse.Namespace) -> int:
-    from .doctor import run_checks
+    from .doctor import Target, run_checks
 
-    checks = run_checks()
+    where = (words.context, words.kubeconfig, words.namespace)
+    checks = run_checks(target=Target(*where, wanted=any(where)))
     failed = any(item.ok is False for item in checks)
     if words.json:
         found = {"version": __version__, "checks": to_json(checks)}
@@ -95,6 +105,17 @@ def _doctor(words: argparse.Namespace) -> int:
             if item.fix and item.ok is not True:
                 print(f"       -> {item.fix}")
     return 1 if failed else 0
+
+
+def _gc(words: argparse.Namespace) -> int:
+    from .engines.kubernetes.leftovers import sweep
+
+    report = sweep(words.context, words.kubeconfig, words.namespace, delete=words.delete)
+    if words.json:
+        print(json.dumps(to_json(report), indent=2))
+    elif not words.quiet:
+        print("\n".join(report.lines()))
+    return 1 if report.failed else 0
 
 
 def _status(client: Client, words: argparse.Namespace) -> answers.Shown:
@@ -172,7 +193,10 @@ def _parser() -> argparse.ArgumentParser:
         _add(command, (*arguments, *_COMMON))
         command.set_defaults(action=action)
     text = "check this installation; needs no server"
-    _add(commands.add_parser("doctor", help=text, description=text), (QUIET, _JSON))
+    _add(commands.add_parser("doctor", help=text, description=text), (*_WHERE, QUIET, _JSON))
+    text = "list, or delete, what clusters that are gone left on Kubernetes; needs no server"
+    gc = commands.add_parser("gc", help=text, description=text)
+    _add(gc, (*_WHERE, _DELETE, QUIET, _JSON))
     return parser
 
 

@@ -5,17 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from .checks import clusters, environments, installed, machine
+from .checks import clusters, environments, installed, kubernetes, machine
 from .checks.check import Check
+from .checks.kubernetes import Target
 from .keeper.paths import runtime_dir
 
-__all__ = ["Check", "run_checks", "run_checks_async"]
+__all__ = ["Check", "Target", "run_checks", "run_checks_async"]
 
 SHARED_FOLDER = "/etc/mpi"
 
 
-def run_checks(*, base_folder: str = "", shared_folder: str = SHARED_FOLDER) -> list[Check]:
-    """Look at everything that a cluster on this machine needs. Takes up to some seconds.
+def run_checks(
+    *,
+    base_folder: str = "",
+    shared_folder: str = SHARED_FOLDER,
+    target: Target = Target(),  # noqa: B008 - frozen
+) -> list[Check]:
+    """Look at everything that a cluster needs, here and on Kubernetes. Takes up to some seconds.
 
     Parameters
     ----------
@@ -24,6 +30,8 @@ def run_checks(*, base_folder: str = "", shared_folder: str = SHARED_FOLDER) -> 
         empty: the machine-local folder of this user.
     shared_folder
         The folder that belongs to one cluster at a time.
+    target
+        Which Kubernetes to look at.
 
     Returns
     -------
@@ -35,6 +43,7 @@ def run_checks(*, base_folder: str = "", shared_folder: str = SHARED_FOLDER) -> 
         ("machine", lambda: machine.checks(base_folder or runtime_dir(), shared_folder)),
         ("kernel environments", environments.checks),
         ("clusters", clusters.checks),
+        ("Kubernetes", lambda: kubernetes.checks(target)),
     )
     found: list[Check] = []
     for name, checks in themes:
@@ -47,7 +56,12 @@ def run_checks(*, base_folder: str = "", shared_folder: str = SHARED_FOLDER) -> 
 
 
 async def run_checks_async(
-    *, base_folder: str = "", shared_folder: str = SHARED_FOLDER
+    *,
+    base_folder: str = "",
+    shared_folder: str = SHARED_FOLDER,
+    target: Target = Target(),  # noqa: B008 - frozen
 ) -> list[Check]:
     """Do :func:`run_checks` in a thread, for the server's event loop."""
-    return await asyncio.to_thread(run_checks, base_folder=base_folder, shared_folder=shared_folder)
+    return await asyncio.to_thread(
+        run_checks, base_folder=base_folder, shared_folder=shared_folder, target=target
+    )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .checks.kubernetes import Target
 from .engines.base import Engine
 from .errors import BadInput
 from .frameworks import known_frameworks
@@ -81,6 +83,23 @@ def _kubernetes(config: ManagerConfig) -> Engine:
         folder=Path(runtime_dir()) / "bridges",
         programs=_programs(),
     )
+
+
+def kubernetes_target(config: ManagerConfig) -> Target:
+    """Return what the doctor looks at: the same server and namespace as the engine."""
+    settings = {**KubernetesTraits().kubernetes_settings(), **config.kubernetes}
+    gpus = tuple(
+        (str(one["resource"]), str(one.get("label") or ""))
+        for one in settings["gpus"]
+        if one.get("resource")
+    )
+    target = Target(
+        context=settings["context"],
+        kubeconfig=settings["kubeconfig"],
+        namespace=settings["namespace"],
+        wanted="kubernetes" in config.engines,
+    )
+    return replace(target, gpus=gpus) if gpus else target
 
 
 def _fake(config: ManagerConfig) -> Engine:

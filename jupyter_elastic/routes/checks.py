@@ -33,17 +33,20 @@ class MetricsHandler(ElasticHandler):
 
 
 class DoctorHandler(ElasticHandler):
-    """Whether this machine is fit."""
+    """Whether this machine, and Kubernetes where it is used, are fit."""
 
     @web.authenticated
     @authorized(action="read", resource="elastic")
     async def get(self) -> None:
         """Run the checks."""
         from ..doctor import run_checks_async
+        from ..engine_choice import kubernetes_target
 
         config = self.service.config
         checks = await run_checks_async(
-            base_folder=config.base_folder, shared_folder=config.shared_folder
+            base_folder=config.base_folder,
+            shared_folder=config.shared_folder,
+            target=kubernetes_target(config),
         )
         self.answer({"checks": checks, "version": config.version})
 

@@ -7,7 +7,7 @@ import copy
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from jupyter_elastic.keeper.kube.access import Access
@@ -83,6 +83,8 @@ class FakeKube:
         self.watch_generation = 0
         self.controllers = Controllers(self.store, self.rules, namespace)
         self._forbidden: set[tuple[str, str]] = set()
+        self._only: set[tuple[str, str]] | None = None
+        self._wide: set[tuple[str, str]] = set()
         self._expired: set[str] = set()
         self._context = context
         self._lock = threading.Lock()
@@ -216,6 +218,19 @@ class FakeKube:
         """Give a right back."""
         self._forbidden.discard((verb, resource))
 
+    def least_rights(self, rights: Iterable[tuple[str, str]]) -> None:
+        """Leave these rights in the namespace, and none beyond it."""
+        self._only = set(rights)
+        self._wide = set()
+
+    def grant(self, verb: str, resource: str, *, wide: bool = False) -> None:
+        """Add a right to those of `least_rights`, in the namespace or in all of them."""
+        (self._wide if wide or self._only is None else self._only).add((verb, resource))
+
+    def all_rights(self) -> None:
+        """Be an administrator of the whole cluster."""
+        self._only, self._wide = None, {("*", "*")}
+
     # Asked by the HTTP side
 
     def note(self, request: Request) -> None:
@@ -232,11 +247,15 @@ class FakeKube:
                 if verb in ("", request.verb) and resource in ("", request.resource)
             ]
 
-    def check(self, verb: str, resource: str, authorization: str | None) -> None:
-        """Refuse whom we do not know, and what is forbidden."""
+    def check_token(self, authorization: str | None) -> None:
+        """Refuse whom we do not know."""
         token = (authorization or "").removeprefix("Bearer ")
         if self.tokens is not None and token not in self.tokens:
             raise RefusedError(401, "Unauthorized", "Unauthorized")
+
+    def check(self, verb: str, resource: str, authorization: str | None) -> None:
+        """Refuse whom we do not know, and what is forbidden."""
+        self.check_token(authorization)
         if not self.permits(verb, resource):
             message = (
                 f'{resource} is forbidden: User "system:serviceaccount:{self.namespace}:user" cannot '
@@ -246,7 +265,10 @@ class FakeKube:
 
     def permits(self, verb: str, resource: str) -> bool:
         """Whether a right is there."""
-        return not {(verb, resource), ("*", resource)} & self._forbidden
+        asked = {(verb, resource), ("*", resource)}
+        if asked & self._forbidden:
+            return False
+        return self._only is None or bool(asked & (self._only | self._wide))
 
     def review(self, body: Json) -> Json:
         """Answer a SelfSubjectAccessReview."""
@@ -254,4 +276,13 @@ class FakeKube:
         resource = asked["resource"]
         if asked.get("subresource"):
             resource = f"{resource}/{asked['subresource']}"
-        return {**body, "status": {"allowed": self.permits(asked["verb"], resource)}}
+        if asked.get("namespace"):
+            allowed = self.permits(asked["verb"], resource)
+        else:
+            allowed = bool({(asked["verb"], resource), ("*", "*")} & self._wide)
+        return {**body, "status": {"allowed": allowed}}
+
+    def self_review(self, body: Json) -> Json:
+        """Answer a SelfSubjectReview."""
+        user = f"system:serviceaccount:{self.namespace}:user"
+        return {**body, "status": {"userInfo": {"username": user}}}

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _REVIEWS = "selfsubjectaccessreviews"
+_SELF = "selfsubjectreviews"
 Json = dict[str, Any]
 
 
@@ -172,9 +173,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def _result(self, target: Target, body: Any) -> tuple[int, Json]:
         kube, rules = self.server.kube, self.server.kube.rules
-        kube.check(target.verb, target.resource, self.headers.get("Authorization"))
-        if target.resource == _REVIEWS:
-            return 201, kube.review(body)
+        authorization = self.headers.get("Authorization")
+        if target.path == f"{kube.prefix}/version":
+            kube.check_token(authorization)
+            return 200, {"gitVersion": "v1.34.4"}
+        if target.resource in (_REVIEWS, _SELF):
+            kube.check_token(authorization)
+            return 201, kube.review(body) if target.resource == _REVIEWS else kube.self_review(body)
+        kube.check(target.verb, target.resource, authorization)
         if target.plural == "namespaces" and not target.namespace:
             phase = rules.namespaces.get(target.name)
             if phase in (None, "Gone"):
