@@ -27,7 +27,7 @@ class Terminal:
         self.text = ""
 
     async def __aenter__(self) -> Terminal:
-        url = f"ws://127.0.0.1:{self._server.port}/terminals/websocket/{self._name}?token={TOKEN}"
+        url = f"ws://{self._server.host}:{self._server.port}/terminals/websocket/{self._name}?token={TOKEN}"
         self._socket = await websocket_connect(HTTPRequest(url))
         self._reader = asyncio.ensure_future(self._read())
         return self
