@@ -32,6 +32,7 @@ class NotebookLab(ClusterLab):
             del self._config["ElasticExtensionApp"][f"kubernetes_{name}"]
         del self._config["ElasticExtensionApp"]["shared_folder"]
         self.port = 8888
+        self.pod_name = POD
         kernels = self.work / "share" / "kernels"
         kernels.parent.mkdir()
         (self.home / "data" / "kernels").rename(kernels)
@@ -92,7 +93,7 @@ class NotebookLab(ClusterLab):
 
     def inside(self, *command: str) -> str:
         """Run a command in Jupyter's pod."""
-        where = ("--namespace", self.namespace, POD)
+        where = ("--namespace", self.namespace, self.pod_name)
         return self.cluster_object.kubectl("exec", *where, "--", *command)
 
     def kill(self) -> None:

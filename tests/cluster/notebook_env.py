@@ -1,4 +1,4 @@
-"""JupyterLab with the extension from the built wheel, in an environment that also works in the test image."""
+"""JupyterLab with the extension from the built wheel, and JupyterHub, in an environment that also works in the test image."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from training_env import cache_root, default_python
 from ..harness.training import REPO
 
 LAB = "jupyterlab>=4.6.2,<4.7"
+HUB = ("jupyterhub==6.1.1", "jupyterhub-kubespawner==7.1.0")
+PROXY = "configurable-http-proxy"
 
 
 @lru_cache(maxsize=1)
@@ -26,13 +28,13 @@ def notebook_env() -> Path:
     given = os.environ.get("JUPYTER_ELASTIC_NOTEBOOK_ENV")
     if given:
         return Path(given)
-    env = cache_root() / f"notebook-{digest([REPO / 'pyproject.toml'], LAB)[:12]}"
+    env = cache_root() / f"notebook-{digest([REPO / 'pyproject.toml'], LAB, *HUB)[:12]}"
     pip = [str(env / "bin" / "pip"), "install", "--quiet", "--no-input"]
     with tempfile.TemporaryDirectory() as folder:
         wheel = _wheel(Path(folder))
         if not (env / "complete").exists():
             run([default_python(), "-m", "venv", "--clear", str(env)])
-            run([*pip, wheel, LAB])
+            run([*pip, wheel, LAB, *HUB])
             (env / "complete").touch()
         run([*pip, "--no-deps", "--force-reinstall", wheel])
     return env
@@ -45,6 +47,16 @@ def _wheel(folder: Path) -> str:
     environment = {**os.environ, "PATH": path, "HATCH_JUPYTER_BUILDER_SKIP_NPM": "1"}
     run([*command, str(REPO)], environment)
     return str(next(folder.glob("*.whl")))
+
+
+@lru_cache(maxsize=1)
+def proxy_program() -> Path:
+    """Return the hub's proxy, installed by npm where the cache has none."""
+    folder = cache_root() / "hub-proxy"
+    program = folder / "node_modules" / ".bin" / PROXY
+    if not program.exists():
+        run(["npm", "install", "--silent", "--prefix", str(folder), PROXY])
+    return program
 
 
 def run(command: list[str], environment: dict[str, str] | None = None) -> None:
