@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -31,7 +32,7 @@ class HubLab(NotebookLab):
         super().__init__(cluster, namespace, **traits)
         self.port = free_port()
         self._hub_base = f"http://127.0.0.1:{self.port}{BASE}hub/api/"
-        self.base = f"{BASE}user/{quote(USER)}/{SERVER}/"
+        self.base = f"{BASE}user/{USER}/{SERVER}/"  # as a browser asks: the @ stays
         self._hub: subprocess.Popen[bytes] | None = None
         etc = self.work / "etc"
         etc.mkdir()
@@ -169,4 +170,7 @@ class HubLab(NotebookLab):
                 time.sleep(0.1)
             if self._hub.poll() is None:
                 os.killpg(self._hub.pid, signal.SIGKILL)
+            # A hub that was ended while it started leaves its proxy, and the file that names it.
+            with contextlib.suppress(OSError, ValueError):
+                os.kill(int((self.folder / "proxy.pid").read_text()), signal.SIGTERM)
         super().close()
