@@ -71,6 +71,12 @@ class KubernetesTraits(HasTraits):
     kubernetes_host_folder = Unicode(
         "/etc/mpi", help="Folder of the host file in a launcher of its own."
     ).tag(config=True)
+    kubernetes_here = Bool(
+        True, help="Whether the pod that runs Jupyter may be the launcher of clusters."
+    ).tag(config=True)
+    kubernetes_pod_name = Unicode(
+        "", help="Name of the pod that runs Jupyter. Empty: POD_NAME, else its host name."
+    ).tag(config=True)
     kubernetes_cpu_limit = Bool(
         True, help="Whether the cores asked for are also the most that a container gets."
     ).tag(config=True)

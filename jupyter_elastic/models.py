@@ -326,6 +326,8 @@ class EngineOptions:
     max_size: int
     capacity: Limit
     launcher_modes: tuple[LauncherMode, ...]
+    launcher_note: str = ""  # why the default is a launcher of its own
+    launcher_gpus: int | None = None  # of the launcher of mode `here`; None: as many as wanted
     gpu_kinds: tuple[GpuKind, ...] = ()
     gpu_note: str = ""
     images: tuple[str, ...] | None = None  # None: this engine has no images

@@ -224,6 +224,9 @@ class Creating:
     @staticmethod
     def _mode(body: dict[str, Any], options: EngineOptions) -> Any:
         mode = body.get("launcher_mode") or options.launcher_modes[0]
+        fits = options.launcher_gpus in (None, body.get("gpus_per_container", 0))
+        if not body.get("launcher_mode") and not fits and "pod" in options.launcher_modes:
+            mode = "pod"  # Jupyter's own pod has other GPUs than were asked for
         if mode not in options.launcher_modes:
             raise BadInput(
                 f"{options.title} cannot have the launcher mode {mode!r}.",

@@ -69,7 +69,8 @@ class LabServer:
         for folder in (self.work, self.home):
             folder.mkdir()
         self.log = self.folder / "server.log"
-        self.port = free_port()
+        self.host, self.port = "127.0.0.1", free_port()
+        self.base = "/"
         self.process: subprocess.Popen[bytes] | None = None
         self._python = python
         self._prefix = prefix
@@ -192,7 +193,7 @@ class LabServer:
 
     def request(self, method: str, path: str, body: Any = None) -> Any:
         """Call one of our routes, or with ``../`` one of the server's own; return its JSON."""
-        base = f"http://127.0.0.1:{self.port}/"
+        base = f"http://{self.host}:{self.port}{self.base}"
         url = base + (path[3:] if path.startswith("../") else f"jupyter-elastic/{path}")
         data = None if body is None else json.dumps(body).encode()
         headers = {"Authorization": f"token {TOKEN}", "Content-Type": "application/json"}

@@ -27,8 +27,10 @@ class Terminal:
         self.text = ""
 
     async def __aenter__(self) -> Terminal:
-        url = f"ws://127.0.0.1:{self._server.port}/terminals/websocket/{self._name}?token={TOKEN}"
-        self._socket = await websocket_connect(HTTPRequest(url))
+        server = self._server
+        url = f"ws://{server.host}:{server.port}{server.base}terminals/websocket/{self._name}"
+        headers = {"Authorization": f"token {TOKEN}"}
+        self._socket = await websocket_connect(HTTPRequest(url, headers=headers))
         self._reader = asyncio.ensure_future(self._read())
         return self
 

@@ -49,6 +49,8 @@ class KubernetesConfig:
     max_lifetime: int | None = None  # of a launcher of its own
     storage: tuple[Mount, ...] = ()  # mounted into every cluster
     host_folder: str = "/etc/mpi"
+    here: bool = True  # whether Jupyter's own pod may be a launcher
+    pod_name: str = ""  # its name; empty: found by itself
     shared_memory: int = 2**30  # of a container where the form says nothing
     cpu_limit: bool = True  # whether the cores asked for are also the most it gets
     worker_loss_seconds: int = 30  # a node that does not answer keeps its workers so long

@@ -58,7 +58,7 @@ class Creator:
             Quota, LimitRange, Pod Security or a webhook refuse it; nothing is made then.
         """
         validate(spec, self._config)
-        unique = _nonce_of(operation) if operation else nonce()
+        unique = nonce_of(operation) if operation else nonce()
         build = Build(cluster_id(spec.name, unique), spec, self._config, operation or unique)
         if self._made_before(build):
             return build.id
@@ -101,7 +101,7 @@ class Creator:
 
     def _try_out(self, build: Build, job: Json) -> None:
         """Let the API server judge all of it: quota and Pod Security look at pods only."""
-        workers = worker_set(build, _nobody(build))
+        workers = worker_set(build, nobody(build))
         self._api.create(JOBS, job, dry_run=True)
         self._api.create(REPLICASETS, workers, dry_run=True)
         for template in (job["spec"]["template"], workers["spec"]["template"]):
@@ -165,7 +165,7 @@ class Creator:
                 )
 
 
-def _nonce_of(operation: str) -> str:
+def nonce_of(operation: str) -> str:
     """Return the part of an id that the same operation gets again."""
     value = int.from_bytes(hashlib.sha256(operation.encode()).digest()[:8], "big")
     letters = []
@@ -185,6 +185,6 @@ def _whose(thing: Json) -> str:
     return str(marks.get(labels.MANAGED_BY) or "somebody else")[:80]
 
 
-def _nobody(build: Build) -> Json:
+def nobody(build: Build) -> Json:
     """Return an owner for a trial, in which no owner is looked for."""
     return owner({"metadata": {"name": build.id, "uid": "trial"}}, "ConfigMap", "v1")

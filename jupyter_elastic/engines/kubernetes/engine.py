@@ -22,14 +22,19 @@ from ...models import (
     Settings,
 )
 from ..base import ClusterFacts, Engine, EngineSnapshot, KeeperChannel
+from ..local.layout import Layout
 from .changes import Changes
 from .config import KubernetesConfig
 from .creating import Creator
+from .creating_here import HereCreator
 from .failures import translated
+from .here import Here
 from .launchers import Launchers
 from .options import Choices
 from .overview import Overview
+from .ownpod import OwnPod
 from .releasing import Releaser
+from .site import GIVEN_BACK, Site
 from .watching import Watcher
 from .world import World
 
@@ -78,6 +83,7 @@ class KubernetesEngine(Engine):
         self._world: World | None = None
         self._changes: Changes | None = None
         self._launchers: Launchers | None = None
+        self._here: Here | None = None
         self._overview = Overview(config)
         self._watcher = Watcher(self._snapshot)
         self._connecting = asyncio.Lock()
@@ -111,9 +117,17 @@ class KubernetesEngine(Engine):
 
                 self._world = World(api, changed)
                 self._changes = Changes(api, api.server_now)
+                here = Here(OwnPod(api, self._config), Layout.of_this_user(), self._programs)
                 self._launchers = Launchers(
-                    access, self._folder, self._overview.launcher, lambda: self._server
+                    access,
+                    self._folder,
+                    self._overview.launcher,
+                    lambda: self._server,
+                    here,
+                    self._overview.is_here,
+                    self._watcher.poke,
                 )
+                self._here = here
                 self._access, self._api = access, api
                 self._world.start()
         return self._api
@@ -148,7 +162,7 @@ class KubernetesEngine(Engine):
     async def options(self) -> EngineOptions:
         """What the create form may offer now."""
         api = await self._connected()
-        choices = Choices(api, self._config)
+        choices = Choices(api, self._config, await self._in_thread(self._site))
         return await self._call(lambda: choices.options(self.name, self.title, self._health()))
 
     # -- watching -----------------------------------------------------------------------------
@@ -176,13 +190,46 @@ class KubernetesEngine(Engine):
             return None
         offset = api.server_time_offset
         snapshot = await self._in_thread(
-            lambda: self._overview.snapshot(world.objects(), world.health(), offset)
+            lambda: self._overview.snapshot(world.objects(), world.health(), offset, self._site())
         )
+        await self._tidy(snapshot)
         if self._launchers is not None:
             await self._launchers.keep({facts.id for facts in snapshot.clusters})
         for cluster in self._overview.stuck(api.server_now()):
             self._finish_later(cluster)
         return snapshot
+
+    def _site(self) -> Site:
+        """Return what is known of the pod of this server."""
+        return Site() if self._here is None else self._here.site()
+
+    async def _tidy(self, snapshot: EngineSnapshot) -> None:
+        """Give back what a keeper here, or another server, has given back by halves."""
+        here = self._here
+        if here is None or snapshot.health.state != "live":
+            return
+        try:
+            await self._in_thread(lambda: here.forget(facts.id for facts in snapshot.clusters))
+        except Exception as error:
+            _log.warning("Files of a cluster that is gone cannot be removed: %s", error)
+        for facts in snapshot.clusters:
+            if facts.ended == GIVEN_BACK and facts.spec.launcher_mode == "here":
+                self._release_later(facts.id)
+
+    def _release_later(self, cluster: str) -> None:
+        """Release the objects of a cluster that its keeper gave back."""
+        if cluster in self._releases:
+            return
+        task = asyncio.get_running_loop().create_task(self._release(cluster))
+        self._releases[cluster] = task
+
+        def done(task: asyncio.Task[None]) -> None:
+            """Say what went wrong; the next look tries again."""
+            self._releases.pop(cluster, None)
+            if not task.cancelled() and task.exception() is not None:
+                _log.warning("Cluster %s is not given back yet: %s", cluster, task.exception())
+
+        task.add_done_callback(done)
 
     def _finish_later(self, cluster: str) -> None:
         """Finish a change of size that a server began and left."""
@@ -206,8 +253,14 @@ class KubernetesEngine(Engine):
 
     async def create(self, spec: ClusterSpec, *, operation: str = "") -> str:
         """Create a cluster; see :class:`Engine`."""
-        creator = Creator(await self._connected(), self._config, self._programs)
+        creator = self._creator(spec, await self._connected())
         return await self._call(lambda: creator.create(spec, operation))
+
+    def _creator(self, spec: ClusterSpec, api: Api) -> Creator:
+        """Return who makes clusters of this launcher mode."""
+        if spec.launcher_mode == "here" and self._here is not None:
+            return HereCreator(api, self._config, self._here)
+        return Creator(api, self._config, self._programs)
 
     async def configure(self, cluster_id: str, settings: Settings) -> None:
         """Store new settings."""
@@ -259,8 +312,13 @@ class KubernetesEngine(Engine):
         except NotFound:
             # Its anchor is gone; what is left of it by label goes too.
             _log.info("Cluster %s has no anchor any more", cluster_id)
+        here = self._here
+        if here is not None:
+            await self._in_thread(lambda: here.begin_release(cluster_id))
         if self._launchers is not None:
             await self._launchers.end(cluster_id)
+        if here is not None:
+            await self._in_thread(lambda: here.clean(cluster_id))
         await self._call(lambda: releaser.release(cluster_id))
         self._watcher.poke()
 

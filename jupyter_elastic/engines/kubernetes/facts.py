@@ -14,13 +14,14 @@ from ...models import ClusterSpec, HostList, LastChange, Limit, Reason, Settings
 from ..base import ClusterFacts
 from ..decode import DecodeError, decode
 from . import anchor as anchors
-from . import labels
+from . import labels, site
 from .config import KubernetesConfig
 from .fields import Json, instant, mapping, mappings, text
 from .happenings import Happenings
 from .members import Parts, Rows, ended, moved, replicas, rows
 from .notebook import Notebook
 from .reasons import is_deleting
+from .site import Site
 from .validation import SIZE
 
 CLOCK_ERROR = 2.0  # seconds: a smaller difference is no difference, it would only move with time
@@ -58,6 +59,7 @@ def cluster_facts(
     offset: float = 0.0,
     limit: Limits | None = None,
     notebooks: Sequence[Notebook] = (),
+    here: Site | None = None,
 ) -> tuple[ClusterFacts, ...]:
     """Return the clusters of a namespace, oldest first.
 
@@ -70,6 +72,8 @@ def cluster_facts(
         Returns the largest size of a cluster that has this size now.
     notebooks
         Pods that are launchers in mode `here`.
+    here
+        What is known of the pod of this server.
     """
     happenings = Happenings(one for one in events if isinstance(one, Mapping))
     back = -offset if abs(offset) >= CLOCK_ERROR else 0.0
@@ -81,7 +85,7 @@ def cluster_facts(
         configmaps=configmaps,
         notebooks=notebooks,
     ):
-        facts = _facts(parts, config, happenings, limit)
+        facts = _facts(parts, config, happenings, limit, here or Site())
         if facts is not None:
             found.append(_moved(facts, back))
     return tuple(sorted(found, key=lambda facts: (facts.created, facts.id)))
@@ -139,7 +143,11 @@ def _notebook(anchor: Json | None, notebooks: Sequence[Notebook]) -> Notebook | 
 
 
 def _facts(
-    parts: Parts, config: KubernetesConfig, happenings: Happenings, limit: Limits | None
+    parts: Parts,
+    config: KubernetesConfig,
+    happenings: Happenings,
+    limit: Limits | None,
+    here: Site,
 ) -> ClusterFacts | None:
     """Return the facts by the server's clock, or None where nothing says what cluster it is."""
     try:
@@ -162,11 +170,11 @@ def _facts(
         target=target,
         containers=seen.containers,
         host_list=anchor.hosts,
-        host_folder=config.host_folder,
+        host_folder=site.host_folder(parts.anchor) or config.host_folder,
         limit=WORKERS_GONE if gone else limit(spec, target) if limit is not None else UNLIMITED,
         slots_by_uid=seen.lines,
         last_change=change,
-        ended=ended(parts.job),
+        ended=ended(parts.job) or site.ended(parts.id, parts.anchor, here),
         releasing=intent.releasing
         or any(is_deleting(one) for one in (parts.anchor, parts.job) if one is not None),
         history=intent.history,

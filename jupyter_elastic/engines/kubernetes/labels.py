@@ -21,6 +21,8 @@ NAME = f"{PREFIX}/name"  # the display name, any Unicode text
 ABOUT = f"{PREFIX}/about"  # on the launcher Job: what the anchor says, should that be deleted
 DRAIN_UNTIL = f"{PREFIX}/drain-until"  # on a leaver: seconds since 1970, the server's time
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"  # the set deletes the lower first
+BOOT = f"{PREFIX}/boot"  # on an anchor of mode here: of which start of Jupyter's pod
+HOST_FOLDER = f"{PREFIX}/host-folder"  # on the same: where its host file is
 NUDGE = f"{PREFIX}/nudge"  # changed to make the controller try again at once
 
 

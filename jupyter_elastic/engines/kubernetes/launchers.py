@@ -15,7 +15,9 @@ from ...keeper.kube.access import Access
 from ...keeper.paths import ensure_private
 from ..bridging import AttachBridge
 from ..channel import StreamChannel
+from ..local.channel import LocalChannel
 from . import exec as execution
+from .here import Here
 from .layout import CONTAINER, KEEPER
 from .streampair import StreamPair
 
@@ -36,6 +38,12 @@ class Launchers:
         Returns the name of a cluster's launcher pod that runs, or None.
     server
         What this server says about itself.
+    here
+        This very pod, where it is the launcher itself.
+    is_here
+        Whether a cluster's launcher is a Jupyter pod.
+    gone
+        Called when a keeper here is to be none any more: it may have given its cluster back.
     """
 
     def __init__(
@@ -44,11 +52,17 @@ class Launchers:
         folder: Path,
         launcher: Callable[[str], str | None],
         server: Callable[[], Mapping[str, Any] | None],
+        here: Here,
+        is_here: Callable[[str], bool],
+        gone: Callable[[], None],
     ) -> None:
         self._access = access
         self._folder = folder
         self._launcher = launcher
         self._server = server
+        self._here = here
+        self._is_here = is_here
+        self._gone = gone
         self._channels: dict[str, StreamChannel] = {}
         self._bridges: dict[tuple[str, str], AttachBridge] = {}
 
@@ -56,18 +70,32 @@ class Launchers:
         """Return the channel to a cluster's keeper; it connects by itself, for ever."""
         channel = self._channels.get(cluster)
         if channel is None:
-            channel = StreamChannel(
-                name=cluster,
-                connect=lambda: self._bridge(cluster, "keeper.sock"),
-                ensure=_always,
-                server=self._server,
-                attach_argv=lambda shell: self._attach_argv(cluster, shell),
-                heartbeat_seconds=HEARTBEAT_SECONDS,
-                hint="The launcher's pod says more: open its log.",
-            )
+            channel = self._on_this_machine(cluster) if self._is_here(cluster) else None
+            channel = channel or self._in_a_pod(cluster)
             self._channels[cluster] = channel
             channel.open()
         return channel
+
+    def _in_a_pod(self, cluster: str) -> StreamChannel:
+        return StreamChannel(
+            name=cluster,
+            connect=lambda: self._bridge(cluster, "keeper.sock"),
+            ensure=_always,
+            server=self._server,
+            attach_argv=lambda shell: self._attach_argv(cluster, shell),
+            heartbeat_seconds=HEARTBEAT_SECONDS,
+            hint="The launcher's pod says more: open its log.",
+        )
+
+    def _on_this_machine(self, cluster: str) -> StreamChannel:
+        async def ensure() -> bool:
+            """Start the keeper where it does not live."""
+            wanted = await asyncio.to_thread(self._here.ensure, cluster)
+            if not wanted:
+                self._gone()
+            return wanted
+
+        return LocalChannel(self._here.folder(cluster), ensure=ensure, server=self._server)
 
     async def introduce(self) -> None:
         """Say again who this server is."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ...models import ClusterSpec, Container, ContainerState, Gpu, HostEntry, Reason, Role
-from . import labels, refusals
+from . import labels, refusals, site
 from .config import KubernetesConfig
 from .fields import Json, instant, mapping, mappings, number, text
 from .happenings import Happenings
@@ -13,6 +13,11 @@ from .notebook import Notebook
 from .reasons import Pod, Verdict, is_deleting, judge
 
 NOT_YET = Reason("creating", "It is about to be created.")
+ELSEWHERE = Reason(
+    "elsewhere",
+    "Its launcher is the pod of another Jupyter server: open the cluster there. It can be scaled "
+    "and released here as well.",
+)
 JOB_GONE = Reason("launcher_gone", "The launcher's Job was deleted by somebody.")
 
 
@@ -124,7 +129,9 @@ class _Rows:
         found = [self._row(pod, judge(pod)) for pod in pods if not (alive and _is_over(pod))]
         if notebook is not None and all(row.uid != notebook.uid for row in found):
             found.insert(0, self._notebook_row(notebook))
-        if not alive:
+        if not alive and site.is_here(self._parts.anchor):
+            found.insert(0, self._launcher_elsewhere())
+        elif not alive:
             found.insert(0, self._missing_launcher())
         return found
 
@@ -139,6 +146,19 @@ class _Rows:
             since=since,
             host=notebook.host,
             gpus=self._gpus(gpus),
+        )
+
+    def _launcher_elsewhere(self) -> Container:
+        """Return a Jupyter pod that we do not run in: the agreed list holds for it."""
+        owner = site.owner_of(self._parts.anchor)
+        since = instant(mapping(self._parts.anchor, "metadata").get("creationTimestamp")) or 0.0
+        return Container(
+            uid=text(owner.get("uid")),
+            name=text(owner.get("name")) or "?",
+            role="launcher",
+            state="unknown",
+            since=since,
+            reason=ELSEWHERE,
         )
 
     def _missing_launcher(self) -> Container:

@@ -11,6 +11,7 @@ from ...keeper.kube.errors import Forbidden
 from ...models import EngineOptions, GpuKind, Health, Limit
 from . import quantities
 from .config import GpuResource, KubernetesConfig
+from .site import Site
 
 Json = dict[str, Any]
 # No cluster has this many; where no quota says less, Kubernetes decides what can start.
@@ -25,17 +26,23 @@ class Choices:
     ----------
     api
         The calls.
+    here
+        What is known of the pod of this server.
     """
 
-    def __init__(self, api: Api, config: KubernetesConfig) -> None:
+    def __init__(self, api: Api, config: KubernetesConfig, here: Site) -> None:
         self._api = api
         self._config = config
+        self._here = here
 
     def options(self, name: str, title: str, health: Health) -> EngineOptions:
         """Return the options now; what we may not look at is unknown, not an error."""
         claims = self._list(PVCS)
         quotas = self._list(QUOTAS)
         room = capacity(quotas or [], self._api.namespace)
+        images = self._images()
+        modes, why = self._here.modes(images)
+        notebook = self._here.notebook
         gpus, note = _gpus(self._config.gpus, quotas)
         return EngineOptions(
             name=name,
@@ -44,10 +51,12 @@ class Choices:
             health=health,
             max_size=room.size,
             capacity=room,
-            launcher_modes=("pod",),
+            launcher_modes=modes,
+            launcher_note=why,
+            launcher_gpus=None if notebook is None else sum(n for _, n in notebook.gpus),
             gpu_kinds=gpus,
             gpu_note=note,
-            images=self._images(),
+            images=images,
             storage=tuple(sorted(one["metadata"]["name"] for one in claims or [])),
             shared_memory=True,
         )

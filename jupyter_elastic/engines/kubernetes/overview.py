@@ -16,6 +16,7 @@ from .changes import STUCK_SECONDS
 from .config import KubernetesConfig
 from .facts import cluster_facts
 from .options import MOST
+from .site import Site, is_here
 from .world import Objects
 
 Json = dict[str, Any]
@@ -45,7 +46,9 @@ class Overview:
         self._last: EngineSnapshot | None = None
         self._offset = 0.0
 
-    def snapshot(self, objects: Objects, health: Health, offset: float) -> EngineSnapshot:
+    def snapshot(
+        self, objects: Objects, health: Health, offset: float, here: Site | None = None
+    ) -> EngineSnapshot:
         """Return what is seen now.
 
         Parameters
@@ -56,6 +59,8 @@ class Overview:
             How good they are.
         offset
             Seconds to add to the local clock to have the server's, as measured last.
+        here
+            What is known of the pod of this server.
         """
         if abs(offset - self._offset) >= STILL_SECONDS:
             self._offset = offset
@@ -68,6 +73,8 @@ class Overview:
             config=self._config,
             offset=self._offset,
             limit=_limit,
+            notebooks=[here.notebook] if here is not None and here.notebook is not None else [],
+            here=here,
         )
         self._objects = objects
         self._last = EngineSnapshot(health, clusters)
@@ -88,6 +95,14 @@ class Overview:
         clusters = before.clusters if before is not None else ()
         self._last = EngineSnapshot(Health(state, self._clock(), text), clusters)
         return self._last
+
+    def is_here(self, cluster: str) -> bool:
+        """Whether a cluster's launcher is a Jupyter pod, as far as its anchor is known."""
+        objects = self._objects
+        return objects is not None and any(
+            thing["metadata"]["name"] == cluster and is_here(thing)
+            for thing in objects.configmaps.values()
+        )
 
     def launcher(self, cluster: str) -> str | None:
         """Return the name of the launcher pod that runs now."""

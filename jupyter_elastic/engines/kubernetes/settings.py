@@ -52,6 +52,8 @@ def from_settings(settings: Mapping[str, Any], max_lifetime: float | None) -> Ku
         max_lifetime=None if max_lifetime is None else max(1, round(max_lifetime)),
         storage=read_mounts(settings["storage"], "kubernetes_storage"),
         host_folder=settings["host_folder"],
+        here=settings["here"],
+        pod_name=settings["pod_name"],
         cpu_limit=settings["cpu_limit"],
     )
 

@@ -12,6 +12,7 @@ import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from ...errors import Unreachable
 from ...keeper import build, files
@@ -84,37 +85,6 @@ class KeeperStarter:
         return self._store.transact(start)
 
     def _start(self, record: Record) -> None:
-        folder = self._layout.cluster(record.id)
-        log = folder / "keeper.log"
-        try:
-            program = self._prepare(record, folder)
-        except OSError as error:
-            raise _failed(f"Its folder cannot be used: {error}.", log) from None
-        with log.open("ab") as output:
-            try:
-                done = subprocess.run(
-                    [*self._command, str(program), "serve", str(folder)],
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=output,
-                    cwd="/",
-                    env=scrubbed(os.environ),
-                    start_new_session=True,
-                    timeout=START_SECONDS,
-                    check=False,
-                )
-            except subprocess.TimeoutExpired:
-                raise _failed(f"It did not start within {START_SECONDS:g} s.", log) from None
-            except OSError as error:
-                raise _failed(f"{self._command[0]}: {error.strerror}.", log) from None
-        if done.returncode != 0:
-            raise _failed(f"It ended with {done.returncode}.", log)
-
-    def _prepare(self, record: Record, folder: Path) -> Path:
-        """Write the keeper's configuration and program."""
-        files.make_private(str(folder))
-        with contextlib.suppress(OSError):  # the keeper says what it cannot write, and since when
-            os.makedirs(record.host_folder, mode=0o755, exist_ok=True)
         config = {
             "cluster": record.id,
             "name": record.spec.name,
@@ -125,11 +95,62 @@ class KeeperStarter:
             "state_file": str(self._store.path(record.id)),
             "lock_file": str(self._store.lock_file),
         }
-        text = json.dumps(config, indent=1).encode() + b"\n"
-        files.write_atomic(str(folder / "config.json"), text, mode=0o600)
-        program = folder / "keeper.pyz"
-        build.build(str(program))
-        return program
+        start_keeper(self._layout.cluster(record.id), self._command, config)
+
+
+def start_keeper(folder: Path, command: tuple[str, ...], config: Mapping[str, Any]) -> None:
+    """Start a keeper on this machine; it outlives this process.
+
+    Parameters
+    ----------
+    folder
+        Its own folder.
+    command
+        Words before ``keeper.pyz serve FOLDER``.
+    config
+        What goes into its ``config.json``.
+
+    Raises
+    ------
+    Unreachable
+        It cannot be started; the message has the end of its log.
+    """
+    log = folder / "keeper.log"
+    try:
+        program = _prepare(folder, config)
+    except OSError as error:
+        raise _failed(f"Its folder cannot be used: {error}.", log) from None
+    with log.open("ab") as output:
+        try:
+            done = subprocess.run(
+                [*command, str(program), "serve", str(folder)],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                cwd="/",
+                env=scrubbed(os.environ),
+                start_new_session=True,
+                timeout=START_SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise _failed(f"It did not start within {START_SECONDS:g} s.", log) from None
+        except OSError as error:
+            raise _failed(f"{command[0]}: {error.strerror}.", log) from None
+    if done.returncode != 0:
+        raise _failed(f"It ended with {done.returncode}.", log)
+
+
+def _prepare(folder: Path, config: Mapping[str, Any]) -> Path:
+    """Write the keeper's configuration and program."""
+    files.make_private(str(folder))
+    with contextlib.suppress(OSError):  # the keeper says what it cannot write, and since when
+        os.makedirs(config["host_folder"], mode=0o755, exist_ok=True)
+    text = json.dumps(config, indent=1).encode() + b"\n"
+    files.write_atomic(str(folder / "config.json"), text, mode=0o600)
+    program = folder / "keeper.pyz"
+    build.build(str(program))
+    return program
 
 
 def _wanted(record: Record | None, boot: str) -> bool:
