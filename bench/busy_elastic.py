@@ -15,7 +15,7 @@ steps, progress = int(sys.argv[1]), sys.argv[2]
 state = hvd.elastic.ObjectState(hvd.broadcast_object, hvd.rank, step=0)
 
 
-@hvd.elastic.run
+@hvd.elastic.run  # type: ignore[untyped-decorator]
 def train(state: Any) -> None:
     left, right = tf.random.normal([SIDE, SIDE]), tf.random.normal([SIDE, SIDE])
     while state.step < steps:

@@ -51,7 +51,8 @@ export function firstDraft(
     framework: framework?.name ?? '',
     size: String(options.min_size),
     engine: engine?.name ?? '',
-    launcherMode: engine?.launcher_modes[0] ?? 'here',
+    // With a choice the server takes what fits.
+    launcherMode: '',
     useGpu: kind !== undefined && kind.free !== 0,
     gpuKind: kind?.name ?? '',
     gpus: '1',

@@ -257,6 +257,9 @@ export interface IEngineOptions {
   max_size: number;
   capacity: ILimit;
   launcher_modes: LauncherMode[];
+
+  /** Why the launcher is by default a container of its own. */
+  launcher_note?: string;
   gpu_kinds: IGpuKind[];
   gpu_note: string;
   images: string[] | null;

@@ -1,5 +1,12 @@
 import { UseSignal } from '@jupyterlab/ui-components';
-import { cleanup, render, screen, waitFor } from '@testing-library/react';
+import {
+  act,
+  cleanup,
+  fireEvent,
+  render,
+  screen,
+  waitFor
+} from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import * as React from 'react';
 import { exampleDraft } from '../createdraft';
@@ -71,7 +78,6 @@ describe('CreateForm', () => {
         framework: 'horovod',
         size: 2,
         engine: 'local',
-        launcher_mode: 'here',
         gpus_per_container: 0
       }
     ]);
@@ -155,5 +161,26 @@ describe('CreateForm', () => {
     expect(screen.queryByText('Image')).toBeNull();
     expect(screen.queryByText('Kind')).toBeNull();
     expect(screen.queryByText('More')).toBeNull();
+  });
+
+  it('lets the server choose the launcher, and says what speaks against one', async () => {
+    const { engines, ...options } = model.options!;
+    const [engine] = engines;
+    const note = 'Jupyter runs in another namespace.';
+    server.answer('GET options', {
+      ...options,
+      engines: [
+        { ...engine, launcher_modes: ['pod', 'here'], launcher_note: note }
+      ]
+    });
+    await act(() => model.refreshOptions());
+    screen.getByText(note);
+    const launcher: HTMLSelectElement = screen.getByLabelText('Launcher');
+    expect(launcher.value).toBe('');
+    fireEvent.change(launcher, { target: { value: 'here' } });
+    server.answer('POST clusters', makeCluster(), 201);
+    await userEvent.type(name(), '{Enter}');
+    await waitFor(() => expect(model.creating).toBe(false));
+    expect(creations()).toMatchObject([{ launcher_mode: 'here' }]);
   });
 });

@@ -10,10 +10,12 @@ export function CreateMore(
 ): React.JSX.Element | null {
   const { draft, engine, problems, onChange, trans } = props;
   const { images, storage, launcher_modes: modes } = engine;
+  const launcherNote = engine.launcher_note ?? '';
   if (
     images === null &&
     storage === null &&
     modes.length < 2 &&
+    launcherNote === '' &&
     !engine.shared_memory
   ) {
     return null;
@@ -43,15 +45,21 @@ export function CreateMore(
             label={trans.__('Launcher')}
             value={draft.launcherMode}
             problem={problems.launcherMode}
-            options={modes.map(mode => ({
-              value: mode,
-              label:
-                mode === 'here'
-                  ? trans.__('where this notebook runs')
-                  : trans.__('its own container')
-            }))}
+            options={[
+              { value: '', label: trans.__('what fits') },
+              ...modes.map(mode => ({
+                value: mode,
+                label:
+                  mode === 'here'
+                    ? trans.__('where this notebook runs')
+                    : trans.__('its own container')
+              }))
+            ]}
             onChange={launcherMode => onChange({ ...draft, launcherMode })}
           />
+        )}
+        {launcherNote !== '' && (
+          <p className="jp-ElasticNote">{launcherNote}</p>
         )}
         {engine.shared_memory && (
           <FormField

@@ -189,7 +189,7 @@ def test_quota_at_the_creation(lab: BareLab) -> None:
     with pytest.raises(HttpError) as refused:
         lab.create()
     assert refused.value.status == 422
-    assert "small" in refused.value.body["message"]
+    assert "small" in refused.value.body["hint"]
     assert lab.objects() == before
 
 
