@@ -148,4 +148,4 @@ def _outcome(run: dict[str, Any]) -> str:
         "stopped": "was stopped",
         "failed": "has failed" + ("" if code is None else f" with exit code {code}"),
     }
-    return f"{name} {words.get(run['state'], 'has ended, its exit code is not known')}."
+    return f"{name} {words.get(run.get('state', ''), 'has ended, its exit code is not known')}."

@@ -136,7 +136,13 @@ def _by_kubeconfig(
             )
     choice = choose(_read(paths), context)
     where = _checked_namespace(namespace or choice.namespace or "default")
-    access = KubeAccess(choice, namespace=where, environ=environ)
+    access = KubeAccess(
+        choice,
+        namespace=where,
+        environ=environ,
+        # The same context, also when another one has become the current one.
+        again=lambda: choose(_read(_present(paths)), choice.context),
+    )
     if access.insecure:
         _log.warning(
             "THE API SERVER OF CONTEXT %r IS NOT CHECKED (insecure-skip-tls-verify): whoever is on "

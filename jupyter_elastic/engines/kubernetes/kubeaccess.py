@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import ssl
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
 from ...errors import BadInput
@@ -17,6 +18,7 @@ from .plugin import PluginLogin
 from .proxies import checked_proxy, environment_proxy
 from .tls import KeyPair, Pem, build_context, pem
 
+_log = logging.getLogger(__name__)
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -33,6 +35,9 @@ class KubeAccess(Access):
         The one to work in.
     environ
         For proxies and for the login plugin.
+    again
+        Reads the context anew, for credentials that a person or a tool wrote into the kubeconfig
+        meanwhile; None: they stay as they are.
 
     Raises
     ------
@@ -40,8 +45,15 @@ class KubeAccess(Access):
         When something in the kubeconfig cannot work, or a file it names cannot be read.
     """
 
-    def __init__(self, choice: Choice, *, namespace: str, environ: Mapping[str, str]) -> None:
-        cluster, user = choice.cluster.content, choice.user.content
+    def __init__(
+        self,
+        choice: Choice,
+        *,
+        namespace: str,
+        environ: Mapping[str, str],
+        again: Callable[[], Choice] | None = None,
+    ) -> None:
+        cluster = choice.cluster.content
         server = _server(text(cluster, "server"), choice.context)
         proxy = text(cluster, "proxy-url") or environment_proxy(server, environ)
         server_name = text(cluster, "tls-server-name") or None
@@ -49,14 +61,13 @@ class KubeAccess(Access):
         self.name = choice.context
         self.insecure = _skips(cluster)
         self._authority = pem(cluster, "certificate-authority", choice.cluster.folder)
-        self._certificate = pem(user, "client-certificate", choice.user.folder)
-        self._key = pem(user, "client-key", choice.user.folder)
-        self._check_pairs()
-        self._impersonation = impersonation(user)
-        self._login = _login(choice, environ)
+        self._environ = environ
+        self._again = again
+        self._take_user(choice)
         self._lock = threading.Lock()
         self._held: tuple[bytes | None, KeyPair | None] | None = None
         self._context: ssl.SSLContext | None = None
+        self._check_authority()
         if self._secure:
             self._check_files()
 
@@ -111,6 +122,25 @@ class KubeAccess(Access):
     def reload(self) -> None:
         """Get new credentials at the next call, after the API server refused those at hand."""
         self._login.reload()
+        if self._again is None:
+            return
+        try:
+            choice = self._again()
+            if choice.user != self._user:
+                self._take_user(choice)
+        except (BadInput, OSError) as error:
+            # It may be half written just now; the next refusal comes here again.
+            _log.debug("The kubeconfig cannot be read again: %s", error)
+
+    def _take_user(self, choice: Choice) -> None:
+        """Become the user of a context; all or nothing."""
+        user, folder = choice.user.content, choice.user.folder
+        certificate = pem(user, "client-certificate", folder)
+        key = pem(user, "client-key", folder)
+        self._check_pair(certificate, key)
+        shown, login = impersonation(user), _login(choice, self._environ)
+        self._user, self._certificate, self._key = choice.user, certificate, key
+        self._impersonation, self._login = shown, login
 
     def _read(self, pair: KeyPair | None) -> tuple[bytes | None, KeyPair | None]:
         authority = self._authority.read() if self._authority else None
@@ -118,13 +148,15 @@ class KubeAccess(Access):
             pair = KeyPair(self._certificate.read(), self._key.read())
         return authority, pair
 
-    def _check_pairs(self) -> None:
-        if (self._certificate is None) != (self._key is None):
+    def _check_pair(self, certificate: Pem | None, key: Pem | None) -> None:
+        if (certificate is None) != (key is None):
             raise bad(
                 f"The user of context {self.name!r} has a client certificate without its key, "
                 "or the reverse.",
                 "client-certificate",
             )
+
+    def _check_authority(self) -> None:
         if self.insecure and self._authority is not None:
             raise bad(
                 f"The cluster of context {self.name!r} has both a certificate authority and "

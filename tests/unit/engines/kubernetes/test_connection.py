@@ -30,6 +30,27 @@ def test_token(recorder: Recorder, write: Write) -> None:
     assert seen.subject is None
 
 
+def test_a_new_token_in_the_kubeconfig_is_taken_after_a_refusal(
+    write: Write, certificates: Certificates
+) -> None:
+    path = write({"token": "old"})
+    access = connect(kubeconfig=str(path), environ={})
+    write({"token": "new"})
+    assert access.headers() == {"Authorization": "Bearer old"}, "not read while it serves"
+    access.reload()
+    assert access.headers() == {"Authorization": "Bearer new"}
+    whole = path.read_text()
+    path.write_text(whole[: len(whole) // 2])
+    access.reload()
+    assert access.headers() == {"Authorization": "Bearer new"}, "half written"
+    write({"client-certificate-data": encoded(certificates.read("ann.crt"))})
+    access.reload()
+    assert access.headers() == {"Authorization": "Bearer new"}, "a certificate without its key"
+    write({"username": "ann", "password": "pa:ss"})
+    access.reload()
+    assert access.headers() == {"Authorization": "Basic " + encoded("ann:pa:ss")}
+
+
 def test_password(recorder: Recorder, write: Write) -> None:
     seen = both(recorder, write({"username": "ann", "password": "pa:ss"}))
     assert seen.headers == [("authorization", "Basic " + encoded("ann:pa:ss"))]
