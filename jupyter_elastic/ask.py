@@ -70,11 +70,11 @@ def seconds(text: str | bool | None) -> float | None:
     return value
 
 
-def memory(text: str) -> int:
+def memory(text: str, option: str = "--shared-memory") -> int:
     """Read a memory size like ``512M`` or ``8Gi`` in bytes (K, M, G, T are powers of 1024)."""
     found = re.fullmatch(r"([0-9]{1,12})\s*([KMGT]?)(i?B?)", text, re.IGNORECASE)
     if found is None or int(found[1]) == 0:
-        raise BadInput(f"--shared-memory is a size like 512M or 8G, not {text[:40]!r}.")
+        raise BadInput(f"{option} is a size like 512M or 8G, not {text[:40]!r}.")
     return int(found[1]) * _UNITS[found[2].upper()]
 
 
@@ -110,7 +110,13 @@ def new_cluster(words: Namespace) -> dict[str, Any]:
         "script": path(words.script) if words.script else None,
         "arguments": split(words.arguments or ""),
         "pass_env": words.pass_env,
+        "cpu": None if words.cpu is None else _cores(words.cpu),
+        "storage": [_mount(text) for text in words.storage],
+        "env": _pairs(words.env, "--env"),
+        "node_selector": _pairs(words.node_label, "--node-label"),
     }
+    if words.memory is not None:
+        fields["memory"] = memory(words.memory, "--memory")
     if words.gpus is not None:
         fields["gpus_per_container"] = whole(words.gpus, "--gpus", low=0, high="what one host has")
     if words.shared_memory is not None:
@@ -120,7 +126,46 @@ def new_cluster(words: Namespace) -> dict[str, Any]:
         if text is not None:
             option = "--" + name.replace("_", "-")
             fields[name] = whole(text, option, low=1, high="the engine's limit")
-    return {key: value for key, value in fields.items() if value not in (None, [], "")}
+    return {key: value for key, value in fields.items() if value not in (None, [], {}, "")}
+
+
+def _cores(text: str) -> float:
+    try:
+        cores = float(text)
+    except ValueError:
+        cores = 0.0
+    if not 0 < cores < float("inf"):
+        raise BadInput(
+            f"--cpu must be a number of cores above 0, not {text[:40]!r}.",
+            hint="For example 4, or 0.5.",
+            detail={"field": "cpu"},
+        )
+    return cores
+
+
+def _mount(text: str) -> str | dict[str, Any]:
+    claim, _, rest = text.partition(":")
+    path, _, mode = rest.partition(":")
+    if not claim or mode not in ("", "ro", "rw") or (rest and not path):
+        raise BadInput(
+            f"--storage {text[:80]!r} is not a claim, a path and ro.",
+            hint="For example datasets, or datasets:/data:ro.",
+            detail={"field": "storage"},
+        )
+    return {"claim": claim, "path": path, "read_only": mode == "ro"} if path else claim
+
+
+def _pairs(texts: Sequence[str], option: str) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        # The value may be a secret: only the name is shown.
+        if not sign or not name:
+            raise BadInput(f"{option} {name[:40]!r} lacks its value.", hint="Give NAME=VALUE.")
+        if name in pairs:
+            raise BadInput(f"{option} gives {name[:40]!r} twice.", hint="Give it once.")
+        pairs[name] = value
+    return pairs
 
 
 def free_name(clusters: Sequence[Cluster]) -> str:

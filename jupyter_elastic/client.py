@@ -135,8 +135,10 @@ class Client:
             True or seconds: wait until all are ready.
         more
             ``engine``, ``launcher_mode``, ``gpus_per_container``, ``gpu_kind``, ``image``,
-            ``shared_memory`` (bytes), ``storage``, ``script``, ``arguments``, ``kernelspec``,
-            ``min_size``, ``max_size``, ``pass_env``, ``operation``.
+            ``shared_memory`` and ``memory`` (bytes), ``cpu`` (cores), ``env`` and
+            ``node_selector`` (dictionaries), ``secret_env``, ``tolerations``, ``storage``,
+            ``script``, ``arguments``, ``kernelspec``, ``min_size``, ``max_size``, ``pass_env``,
+            ``operation``.
 
         Raises
         ------

@@ -333,6 +333,7 @@ class EngineOptions:
     images: tuple[str, ...] | None = None  # None: this engine has no images
     storage: tuple[str, ...] | None = None
     shared_memory: bool = False
+    pod_fields: bool = False  # CPU, memory, environment and placement may be chosen
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import type {
   IOptions
 } from './api';
 import { parseWhole } from './format';
+import { EMPTY_PODS, podRequest } from './poddraft';
 import type { ICreateDraft } from './tokens';
 
 const GIB = 2 ** 30;
@@ -59,6 +60,7 @@ export function firstDraft(
     image: engine?.images?.[0] ?? '',
     sharedMemory: '',
     storage: [],
+    ...EMPTY_PODS,
     script: ''
   };
 }
@@ -118,6 +120,10 @@ export function toRequest(
   if (memory !== '' && !(Number(memory) > 0)) {
     problems.sharedMemory = trans.__('A number of GiB, or nothing.');
   }
+  const pods = podRequest(draft, trans);
+  if (engine?.pod_fields) {
+    Object.assign(problems, pods.problems);
+  }
   if (engine === null || size === null || gpus === null) {
     return { request: null, problems };
   }
@@ -134,7 +140,8 @@ export function toRequest(
       engine.shared_memory && memory !== ''
         ? Math.round(Number(memory) * GIB)
         : undefined,
-    storage: engine.storage === null ? undefined : draft.storage,
+    ...(engine.pod_fields ? pods.request : {}),
+    storage: engine.storage === null ? undefined : pods.request.storage,
     script: draft.script.trim() || undefined
   };
   return {
@@ -156,9 +163,16 @@ export function formField(path: string): keyof ICreateDraft | null {
     image: 'image',
     shared_memory: 'sharedMemory',
     storage: 'storage',
+    cpu: 'cpu',
+    memory: 'memory',
+    env: 'env',
+    secret_env: 'secretEnv',
+    node_selector: 'nodeSelector',
+    tolerations: 'tolerations',
     script: 'script'
   };
-  return fields[path] ?? null;
+  // The server names a row, such as env[0].name, or env.NAME.
+  return fields[path.split(/[[.]/)[0]] ?? null;
 }
 
 function freeName(taken: readonly string[]): string {

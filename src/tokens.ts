@@ -29,7 +29,23 @@ export interface IAppearance {
 }
 
 /** What a person typed into the create form and did not send yet. */
-export interface ICreateDraft {
+/** What was typed about containers of a cluster; each row has one text per column. */
+export interface IPodDraft {
+  cpu: string;
+  memory: string;
+  env: string[][];
+  secretEnv: string[][];
+  nodeSelector: string[][];
+  tolerations: string[][];
+
+  /** Where containers see a claim, by its name. */
+  storagePaths: Record<string, string>;
+
+  /** Claims that are not to be written. */
+  readOnly: string[];
+}
+
+export interface ICreateDraft extends IPodDraft {
   name: string;
   framework: string;
   size: string;

@@ -260,6 +260,9 @@ export interface IEngineOptions {
 
   /** Why the launcher is by default a container of its own. */
   launcher_note?: string;
+
+  /** Whether CPU, memory, environment and placement may be chosen. */
+  pod_fields?: boolean;
   gpu_kinds: IGpuKind[];
   gpu_note: string;
   images: string[] | null;
@@ -303,8 +306,28 @@ export interface ICreateRequest {
   gpu_kind?: string;
   image?: string;
   shared_memory?: number;
-  storage?: string[];
+  storage?: (string | IMount)[];
+  cpu?: number;
+  memory?: number;
+  env?: Record<string, string>;
+  secret_env?: { name: string; secret: string; key: string }[];
+  node_selector?: Record<string, string>;
+  tolerations?: IToleration[];
   script?: string;
+}
+
+/** A claim and where containers see it. */
+export interface IMount {
+  claim: string;
+  path: string;
+  read_only: boolean;
+}
+
+export interface IToleration {
+  key: string;
+  operator: 'Equal' | 'Exists';
+  value?: string;
+  effect: string;
 }
 
 export interface ITerminalAnswer {

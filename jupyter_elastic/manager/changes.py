@@ -83,9 +83,11 @@ class TargetChanges:
         try:
             while True:
                 started = loop.time()
-                await self._one(request, answer)
+                made = await self._one(request, answer)
                 answer = None
-                await asyncio.sleep(max(0.0, started + MERGE_SECONDS - loop.time()))
+                # After a refusal nothing has to settle, and who asks again is told again.
+                if made:
+                    await asyncio.sleep(max(0.0, started + MERGE_SECONDS - loop.time()))
                 if self._waiting is None:
                     return
                 request, self._waiting = self._waiting, None
@@ -94,7 +96,7 @@ class TargetChanges:
             if not first.done():
                 first.cancel()
 
-    async def _one(self, request: TargetRequest, answer: asyncio.Future[None] | None) -> None:
+    async def _one(self, request: TargetRequest, answer: asyncio.Future[None] | None) -> bool:
         try:
             await self._apply(request)
         except Exception as error:
@@ -102,7 +104,8 @@ class TargetChanges:
                 answer.set_exception(error)
             else:
                 self._failed(request, error)
-            return
+            return False
         if answer is not None and not answer.cancelled():
             answer.set_result(None)
         await self._settle(request)
+        return True

@@ -18,6 +18,7 @@ from ..spec import read_mounts
 from ..telemetry import audit
 from .core import Manager
 from .environment import Environments
+from .podfields import check_pod_fields, pod_fields
 from .settings import SettingsChecker
 
 SETTING_FIELDS = ("script", "arguments", "kernelspec", "min_size", "max_size", "pass_env")
@@ -148,6 +149,7 @@ class Creating:
         if not body.get("dry_run") and not repeated:
             self._free_name(name)
         self._count_clusters(name, repeated)
+        given = pod_fields(body)
         spec = ClusterSpec(
             name=name,
             framework=framework.name,
@@ -160,8 +162,10 @@ class Creating:
             shared_memory=body.get("shared_memory"),
             storage=read_mounts(body.get("storage", ())),
             owner=config.owner,
+            **given,
         )
         self._check_offered(spec, options)
+        check_pod_fields(given, options)
         return dataclasses.replace(spec, settings=await self._settings(body, framework)), options
 
     async def _settings(self, body: dict[str, Any], framework: Framework) -> Settings:

@@ -77,7 +77,11 @@ def _type(error: ValidationError, field: str) -> BadInput:
 
 def _any_of(error: ValidationError, field: str) -> BadInput:
     # Of the choices, the one that went furthest into the value is the one that was meant.
-    inner = max(error.context or [], key=lambda item: len(item.absolute_path), default=None)
+    inner = max(
+        error.context or [],
+        key=lambda item: (len(item.absolute_path), item.validator != "type"),
+        default=None,
+    )
     if inner is not None:
         return in_words(inner)
     return BadInput(f"{field} cannot be {_shown(error.instance)}.", detail={"field": field})

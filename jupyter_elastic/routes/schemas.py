@@ -29,6 +29,26 @@ _ARGUMENTS: Schema = {
 
 _SHELL: Schema = {"type": ["string", "null"], "maxLength": 128}
 
+_PAIRS: Schema = {
+    "type": "object",
+    "additionalProperties": {"type": "string", "maxLength": 8192},
+    "maxProperties": 100,
+}
+_SECRET = _object(("name", "secret", "key"), name=_TEXT, secret=_TEXT, key=_TEXT)
+_TOLERATION = _object(
+    key=_TEXT,
+    operator={"enum": ["Equal", "Exists"]},
+    value=_TEXT,
+    effect={"enum": ["", "NoSchedule", "PreferNoSchedule", "NoExecute"]},
+    seconds={"type": ["integer", "null"], "minimum": 0},
+)
+_MOUNT = _object(("claim", "path"), claim=_TEXT, path=_TEXT, read_only=_BOOLEAN, sub_path=_TEXT)
+_STORAGE: Schema = {
+    "type": "array",
+    "items": {"anyOf": [{"type": "string", "maxLength": 256}, _MOUNT]},
+    "maxItems": 32,
+}
+
 EMPTY = _object()
 
 CREATE = _object(
@@ -42,7 +62,13 @@ CREATE = _object(
     gpu_kind=_TEXT_OR_NOTHING,
     image=_TEXT_OR_NOTHING,
     shared_memory={"type": ["integer", "null"], "minimum": 1},
-    storage=_NAMES,
+    storage=_STORAGE,
+    cpu={"type": ["number", "null"], "exclusiveMinimum": 0},
+    memory={"type": ["integer", "null"], "minimum": 1},
+    env=_PAIRS,
+    secret_env={"type": "array", "items": _SECRET, "maxItems": 100},
+    node_selector=_PAIRS,
+    tolerations={"type": "array", "items": _TOLERATION, "maxItems": 32},
     script=_TEXT_OR_NOTHING,
     arguments=_ARGUMENTS,
     kernelspec=_TEXT_OR_NOTHING,

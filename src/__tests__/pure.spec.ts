@@ -141,6 +141,8 @@ describe('the create form', () => {
       image: 'old',
       sharedMemory: '8',
       storage: ['x'],
+      cpu: '4',
+      env: [['A', 'b']],
       useGpu: true
     };
     const { request, problems } = toRequest(options, draft, trans);
@@ -150,7 +152,6 @@ describe('the create form', () => {
       framework: 'horovod',
       size: 2,
       engine: 'local',
-      launcher_mode: 'here',
       gpus_per_container: 0
     });
   });
@@ -197,6 +198,7 @@ describe('the create form', () => {
 
   it("knows the server's names of its fields", () => {
     expect(formField('gpus_per_container')).toBe('gpus');
+    expect(formField('env[0].name')).toBe('env');
     expect(formField('nothing')).toBeNull();
   });
 });

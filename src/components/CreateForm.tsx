@@ -111,7 +111,7 @@ export function CreateForm(props: ICreateFormProps): React.JSX.Element {
 namespace Private {
   /** What is wrong with the numbers that were typed so far. */
   export function numbers(draft: ICreateDraft, problems: Problems): Problems {
-    const fields = ['size', 'gpus', 'sharedMemory'] as const;
+    const fields = ['size', 'gpus', 'sharedMemory', 'cpu', 'memory'] as const;
     const wrong = fields.filter(
       field => problems[field] !== undefined && draft[field].trim() !== ''
     );

@@ -1,6 +1,8 @@
 import * as React from 'react';
 import type { IEngineOptions } from '../api';
 import type { ICreateFieldsProps } from './CreateBasics';
+import { CreateMount } from './CreateMount';
+import { CreatePods } from './CreatePods';
 import { FormField } from './FormField';
 import { SelectField } from './SelectField';
 
@@ -16,7 +18,8 @@ export function CreateMore(
     storage === null &&
     modes.length < 2 &&
     launcherNote === '' &&
-    !engine.shared_memory
+    !engine.shared_memory &&
+    !engine.pod_fields
   ) {
     return null;
   }
@@ -73,17 +76,28 @@ export function CreateMore(
           <fieldset className="jp-ElasticFieldset">
             <legend>{trans.__('Storage')}</legend>
             {storage.map(name => (
-              <label key={name} className="jp-ElasticCheck">
-                <input
-                  type="checkbox"
-                  checked={draft.storage.includes(name)}
-                  onChange={() => toggle(name)}
-                />
-                {name}
-              </label>
+              <React.Fragment key={name}>
+                <label className="jp-ElasticCheck">
+                  <input
+                    type="checkbox"
+                    checked={draft.storage.includes(name)}
+                    onChange={() => toggle(name)}
+                  />
+                  {name}
+                </label>
+                {engine.pod_fields && draft.storage.includes(name) && (
+                  <CreateMount {...props} claim={name} />
+                )}
+              </React.Fragment>
             ))}
+            {problems.storage !== undefined && (
+              <p className="jp-ElasticProblem" role="alert">
+                {problems.storage}
+              </p>
+            )}
           </fieldset>
         )}
+        {engine.pod_fields && <CreatePods {...props} />}
       </details>
     </>
   );

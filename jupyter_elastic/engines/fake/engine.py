@@ -170,6 +170,7 @@ class FakeEngine(Engine):
             images=scenario.images,
             storage=scenario.storage,
             shared_memory=scenario.shared_memory,
+            pod_fields=scenario.pod_fields,
         )
 
     def _limit(self, spec: ClusterSpec) -> Limit:

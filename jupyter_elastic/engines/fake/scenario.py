@@ -83,6 +83,7 @@ class Scenario:
     images: tuple[str, ...] | None = None
     storage: tuple[str, ...] | None = None
     shared_memory: bool = False
+    pod_fields: bool = False  # CPU, memory, environment and placement are offered
     shells: bool = False
     drain_seconds: float = 0.5  # a rank ends so long after its host left the list
     call_seconds: float = 0.0  # each call takes so long

@@ -59,6 +59,7 @@ class Choices:
             images=images,
             storage=tuple(sorted(one["metadata"]["name"] for one in claims or [])),
             shared_memory=True,
+            pod_fields=True,
         )
 
     def _images(self) -> tuple[str, ...]:

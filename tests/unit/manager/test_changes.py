@@ -80,6 +80,19 @@ async def test_error_of_the_first_reaches_its_caller():
     await recorder.done()
 
 
+async def test_who_asks_again_after_a_refusal_is_told_again():
+    recorder = Recorder()
+    recorder.error = Conflict("No.")
+    for _ in range(3):
+        with pytest.raises(Conflict):
+            await recorder.changes.submit(TargetRequest(4))
+    recorder.error = None
+    assert await recorder.changes.submit(TargetRequest(4))
+    await recorder.done()
+    assert [size for _, size in recorder.applied] == [4]
+    assert recorder.failures == []
+
+
 async def test_error_of_a_merged_one_is_reported():
     recorder = Recorder()
     await recorder.changes.submit(TargetRequest(3))
