@@ -10,6 +10,7 @@ import os
 import re
 import sys
 
+KEPT_ERRORS = 5
 LINE = re.compile(r"[\w.-]+ slots=[0-9]+")
 
 
@@ -46,7 +47,10 @@ def main(path: str, stop: str, first: str = "127.0.0.1") -> None:
             with open(path, encoding="ascii", newline="") as handle:
                 text = handle.read()
         except (OSError, UnicodeDecodeError) as error:
-            errors.append(repr(error))
+            if not os.path.isdir(os.path.dirname(stop)):
+                return  # the test has failed and cleared up: nobody asks for an answer
+            if len(errors) < KEPT_ERRORS:
+                errors.append(repr(error))
             continue
         reads += 1
         if (
@@ -60,11 +64,11 @@ def main(path: str, stop: str, first: str = "127.0.0.1") -> None:
         hosts = [line.split()[0] for line in text.split("\n")[:-1] if line]
         if wrong is None and last and not order_kept(last, hosts):
             wrong = f"order changed: {last} -> {hosts}"
-        if wrong:
+        if wrong and len(errors) < KEPT_ERRORS:
             errors.append(wrong)
         seen.add(text)
         last = hosts
-    print(json.dumps({"reads": reads, "contents": len(seen), "errors": errors[:5]}), flush=True)
+    print(json.dumps({"reads": reads, "contents": len(seen), "errors": errors}), flush=True)
 
 
 if __name__ == "__main__":
