@@ -54,18 +54,25 @@ class KillableServer(LabServer):
 
 
 def leaver_listed(server: KillableServer, cluster: str, hostfile: Path) -> str | None:
-    """Compare a state with the file read after it: who is leaving or gone must not be in it.
+    """Compare the file with states read around it: who is leaving or gone must not be in it.
 
-    A leaver gets half a second, in which the list is agreed on and written.
+    A leaver gets half a second, in which the list is agreed on and written. Who came between the
+    first state and the file is in the second one.
     """
+    members = _members(server, cluster)
+    listed = {line.split()[0] for line in hostfile.read_text().splitlines()}
+    if listed - members:
+        members |= _members(server, cluster)
+    return f"listed, though leaving or gone: {listed - members}" if listed - members else None
+
+
+def _members(server: KillableServer, cluster: str) -> set[str]:
     before = time.time()
-    members = {
+    return {
         item["host"]
         for item in server.cluster(cluster)["containers"]
         if item["state"] != "draining" or item["since"] > before - 0.5
     }
-    listed = {line.split()[0] for line in hostfile.read_text().splitlines()}
-    return f"listed, though leaving or gone: {listed - members}" if listed - members else None
 
 
 class Reader:
