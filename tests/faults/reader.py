@@ -40,7 +40,8 @@ def order_kept(before: list[str], after: list[str]) -> bool:
 
 def main(path: str, stop: str, first: str = "127.0.0.1") -> None:
     """Read until the stop file exists."""
-    reads, errors, seen = 0, [], set()
+    reads, seen = 0, set()
+    errors: list[str] = []
     last: list[str] = []
     while not os.path.exists(stop):
         try:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -214,7 +215,12 @@ class KubernetesEngine(Engine):
             _log.warning("Files of a cluster that is gone cannot be removed: %s", error)
         for facts in snapshot.clusters:
             if facts.ended == GIVEN_BACK and facts.spec.launcher_mode == "here":
-                self._release_later(facts.id)
+                if await self._in_thread(partial(here.keeper_runs, facts.id)):
+                    # It is on its way out, or its state file was lost: nobody gave anything back.
+                    loop = asyncio.get_running_loop()
+                    loop.call_later(STUCK_LOOK_SECONDS, self._watcher.poke)
+                else:
+                    self._release_later(facts.id)
 
     def _release_later(self, cluster: str) -> None:
         """Release the objects of a cluster that its keeper gave back."""

@@ -162,6 +162,21 @@ class Here:
                 f"The keeper cannot be started: {error}", code="keeper_not_started"
             ) from error
 
+    def keeper_runs(self, cluster: str) -> bool:
+        """Whether a keeper of the cluster lives on this machine, wherever its files are or were.
+
+        A state file may also be missing because a cleaner took it, or because another server here
+        has another runtime folder.
+        """
+        import psutil
+
+        program = f"/{cluster}/keeper.pyz"
+        return any(
+            word.endswith(program)
+            for process in psutil.process_iter(["cmdline"])
+            for word in process.info["cmdline"] or ()
+        )
+
     # -- giving back --------------------------------------------------------------------------
 
     def begin_release(self, cluster: str) -> None:

@@ -239,6 +239,27 @@ async def test_what_the_keeper_gives_back_by_its_rules_goes(
     assert names(kube) == before
 
 
+async def test_a_lost_state_file_is_no_wish_while_the_keeper_lives(
+    engine: KubernetesEngine, kube: FakeKube, in_a_pod: Path
+) -> None:
+    cluster = await engine.create(SPEC)
+    await ready(engine)
+    await (await engine.keeper(cluster)).set_rules(_rules(None))
+    (living,) = keeper_of(in_a_pod / cluster)
+    state = in_a_pod / "here" / f"{cluster}.json"
+    content, before = state.read_text(), names(kube)
+    state.unlink()
+    await engine.refresh()
+    (facts,) = await seen(engine, lambda clusters: clusters[0].ended is not None)
+    await asyncio.sleep(3)  # longer than until the next look
+    assert names(kube) == before, "nothing was given back"
+    state.write_text(content)
+    await engine.refresh()
+    await seen(engine, lambda clusters: clusters[0].ended is None)
+    assert keeper_of(in_a_pod / cluster) == {living}
+    assert facts.id == cluster
+
+
 async def test_another_start_of_the_pod_is_an_end(engine: KubernetesEngine, kube: FakeKube) -> None:
     cluster = await engine.create(SPEC)
     await ready(engine)
