@@ -59,7 +59,10 @@ async def test_two_then_four_containers(server: LabServer, static: Any) -> None:
     left = processes.wait_until_none(server.runtime, seconds=20, but=(server.process.pid,))
     assert not left, [p.cmdline() for p in left]
     assert not (server.folder / "mpi" / "hostfile").exists()
-    assert not (server.runtime / static["id"]).exists()
+    # The folder goes last, after its processes.
+    server.wait(
+        lambda: not (server.runtime / static["id"]).exists(), seconds=10, what="no folder left"
+    )
 
 
 async def test_release_with_a_live_run_stops_it(server: LabServer, static: Any) -> None:
