@@ -85,6 +85,8 @@ class NotebookLab(ClusterLab):
             self.get("clusters")
         except (OSError, urllib.error.URLError, HttpError, ConnectionError):
             return False
+        except ValueError:
+            return False  # a hub shows a page while the server of the user starts
         return True
 
     def log_text(self) -> str:
