@@ -37,6 +37,7 @@ CLUSTER = {
     "images": ["tensorflow-horovod:2.15", "pytorch-horovod:2.1"],
     "storage": ["datasets", "scratch"],
     "shared_memory": True,
+    "pod_fields": True,
     "shells": True,
     "run": {"seconds": 4.0, "output": "epoch 1/3: loss 0.41\n"},
 }

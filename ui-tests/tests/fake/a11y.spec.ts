@@ -30,6 +30,14 @@ for (const theme of ['JupyterLab Light', 'JupyterLab Dark']) {
       expect.soft(await findings(page)).toEqual([]);
       await elastic.openForm();
       await elastic.form.getByText('More').click();
+      for (const name of ['Environment', 'Tolerated taints']) {
+        await elastic.form
+          .getByLabel(`Add to ${name}`, { exact: true })
+          .click();
+      }
+      await elastic.form.getByLabel('Environment 1: value').fill('hidden');
+      await elastic.form.getByLabel('datasets', { exact: true }).check();
+      await elastic.form.getByLabel('Mount path of datasets').fill('/data');
       await elastic.form.getByLabel('Name', { exact: true }).fill('');
       await elastic.form.getByLabel('Containers').fill('1');
       await elastic.form
