@@ -29,7 +29,7 @@ def rows() -> list[Row]:
     with _lab() as (lab, observer):
         made = lab.create()
         name = made["id"]
-        with FileObserver(lab.work / "mpi" / "hostfile") as file:
+        with FileObserver(lab, made) as file:
             until(lambda: file.lines == 2, 20, "the host file on this machine")
             puts, ours, plain = _pairs(lab, observer, name)
             _joins(lab, observer, file, name)
@@ -74,10 +74,6 @@ def _lab() -> Iterator[tuple[Any, Observer]]:
     try:
         namespaces.create(cluster, NAMESPACE)
         lab = ClusterLab(cluster, NAMESPACE, drain_grace=0.5)
-        folder = lab.work / "mpi"
-        folder.mkdir()
-        folder.chmod(0o777)
-        lab._config["ElasticExtensionApp"]["kubernetes_host_folder"] = str(folder)
         try:
             lab.start()
             with Observer(cluster.kubeconfig, NAMESPACE) as observer:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -88,12 +90,44 @@ def _ready(pod: dict[str, Any]) -> bool:
     return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
 
 
-class FileObserver:
-    """Notes when an address is in a host file first; reads it every 2 ms."""
+READER = """
+import sys, time
+before = ""
+while True:
+    time.sleep(0.002)
+    try:
+        text = open(sys.argv[1]).read()
+    except OSError:
+        continue
+    if text != before:
+        before = text
+        print(time.perf_counter(), *[line.split()[0] for line in text.splitlines()], flush=True)
+"""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._stopping = threading.Event()
+
+class FileObserver:
+    """Notes when an address is in the host file of a launcher first; read there every 2 ms.
+
+    The launcher runs on this machine, so its clock is ours.
+
+    Parameters
+    ----------
+    lab
+        The server with its cluster of pods.
+    made
+        The cluster.
+    """
+
+    def __init__(self, lab: Any, made: Any) -> None:
+        kubectl = [str(lab.cluster_object.kubectl_file), "--kubeconfig"]
+        kubectl += [str(lab.cluster_object.kubeconfig), "--namespace", lab.namespace, "exec"]
+        launcher, path = made["containers"][0]["name"], made["hostfile"]["hostfile"]
+        self._process = subprocess.Popen(
+            [*kubectl, launcher, "--", "python3", "-u", "-c", READER, path],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **lab.cluster_object.environment},
+        )
         self.listed: dict[str, float] = {}
         self.lines = 0
         self._thread = threading.Thread(target=self._follow, daemon=True)
@@ -103,7 +137,8 @@ class FileObserver:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stopping.set()
+        self._process.terminate()
+        self._process.wait()
         self._thread.join()
 
     def has(self, lines: int) -> bool:
@@ -111,18 +146,11 @@ class FileObserver:
         return self.lines == lines
 
     def _follow(self) -> None:
-        before = ""
-        while not self._stopping.wait(0.002):
-            try:
-                text = self._path.read_text()
-            except OSError:
-                continue
-            if text == before:
-                continue
-            before, now = text, time.perf_counter()
-            hosts = [line.split()[0] for line in text.splitlines() if line.strip()]
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            at, *hosts = line.split()
             for host in hosts:
-                self.listed.setdefault(host, now)
+                self.listed.setdefault(host, float(at))
             self.lines = len(hosts)
 
 

@@ -45,7 +45,7 @@ def rows() -> list[Row]:
         server = psutil.Process(lab.process.pid)
         time.sleep(5)
         before = server.memory_info().rss
-        with FileObserver(lab.work / "mpi" / "hostfile") as file, Ticker(lab) as ticker:
+        with FileObserver(lab, made) as file, Ticker(lab) as ticker:
             started = time.perf_counter()
             lab.put(f"clusters/{name}/target", {"size": SIZE})
             until(lambda: file.lines == SIZE, SECONDS, f"{SIZE} lines; there are {file.lines}")
@@ -115,10 +115,6 @@ def _lab() -> Iterator[tuple[Any, Observer]]:
         lab = ClusterLab(
             cluster, NAMESPACE, drain_grace=0.5, max_size=SIZE, kubernetes_pod_template=template
         )
-        folder = lab.work / "mpi"
-        folder.mkdir()
-        folder.chmod(0o777)
-        lab._config["ElasticExtensionApp"]["kubernetes_host_folder"] = str(folder)
         cluster.kubectl("cordon", "--selector=type=kwok")
         try:
             lab.start()

@@ -55,7 +55,7 @@ elif kind == "local":
     elastic.shared_folder = os.environ["ELASTIC_UI_HOST_FOLDER"]
 else:
     elastic.engines = ["fake"]
-    elastic.fake_scenario = CLUSTER if kind == "fake" else TROUBLE
+    elastic.fake_scenario = TROUBLE if kind == "trouble" else CLUSTER
     elastic.shared_folder = ""
 if kind == "trouble":
     c.ServerApp.terminals_enabled = False
