@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .measure import Row, table
 
-PARTS = ("imports", "bundle", "memory", "panel", "latency", "pods", "thousand")
+PARTS = ("imports", "bundle", "memory", "panel", "latency", "pods")
 
 
 def main(wanted: list[str]) -> int:
